@@ -1,0 +1,23 @@
+//! Every bound that is not a configuration, in one place, with the assertions that hold between them.
+//!
+//! It must not know who obeys a bound.
+
+/// The four bytes in front of every frame on the wire.
+pub const FRAME_PREFIX_BYTES: usize = 4;
+/// New connections that an Acceptor may hand to a Processor before it has registered them.
+pub const CONNECTION_QUEUE_CAPACITY: usize = 20;
+/// The longest that a Processor sleeps when nothing happens (Kafka: 300 ms).
+pub const PROCESSOR_POLL_MS: u64 = 300;
+/// The longest that an Acceptor sleeps when nothing happens (Kafka: 500 ms).
+pub const ACCEPTOR_POLL_MS: u64 = 500;
+/// Bytes that one connection may read before another gets its turn.
+pub const READ_BUDGET_BYTES: usize = 1 << 20;
+/// Length of the header of a record batch, magic 2.
+pub const BATCH_HEADER_BYTES: usize = 61;
+/// Longest topic name (Kafka: 249, so that `name-partition.hash-delete` fits a file name).
+pub const TOPIC_NAME_CHARS_MAX: usize = 249;
+/// Batches per producer that are remembered to recognise a retry.
+pub const PRODUCER_BATCHES_REMEMBERED: usize = 5;
+
+const _: () = assert!(ACCEPTOR_POLL_MS >= PROCESSOR_POLL_MS);
+const _: () = assert!(BATCH_HEADER_BYTES > FRAME_PREFIX_BYTES);

@@ -1,0 +1,3 @@
+//! The binary: flags, settings, start; exit code.
+
+fn main() {}
