@@ -52,6 +52,23 @@ pub struct SocketOptions {
     pub send_buffer_bytes: Option<u32>,
 }
 
+/// Makes selectors and listeners.
+pub trait Network {
+    /// The selectors that it makes.
+    type Selector: Selector;
+
+    /// A new selector.
+    fn selector(&self) -> io::Result<Self::Selector>;
+
+    /// A listener at `address` (port 0: any free one) with the given backlog and `SO_RCVBUF` (or the kernel's tuning).
+    fn listen(
+        &self,
+        address: SocketAddr,
+        backlog: u32,
+        receive_buffer_bytes: Option<u32>,
+    ) -> io::Result<<Self::Selector as Selector>::Listener>;
+}
+
 /// Waits for readiness of many sockets. One selector belongs to one role.
 pub trait Selector: Send + 'static {
     /// The listeners that it can wait for.
