@@ -1,0 +1,265 @@
+//! One segment: a file of batches and its indexes.
+//!
+//! It must not know producers, epochs, or which segment is the active one.
+
+use std::io::IoSlice;
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::env::{DiskError, DiskFile};
+use crate::log::batch_header::{BatchHeader, NO_TIMESTAMP};
+use crate::log::batch_scanner::{BatchScanner, LOOKUP_CHUNK_BYTES, LocatedBatch, ScanError};
+use crate::log::lazy_file::{LazyFile, SegmentPlace};
+use crate::log::log_file_name::LOG;
+use crate::log::offset_index::OffsetIndex;
+use crate::log::settings::LogSettings;
+use crate::log::time_index::{TimeIndex, TimestampOffset};
+use crate::types::{Offset, WallTime};
+
+/// Lengths of a segment's files, as a directory's list shows them; 0 for a file that is not there.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct SegmentBytes {
+    /// Records.
+    pub(super) log: u64,
+    /// Offset index.
+    pub(super) offset_index: u64,
+    /// Time index.
+    pub(super) time_index: u64,
+}
+
+/// What decides, beside the segment itself, whether a new one begins before an append.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RollParams {
+    /// The present.
+    pub(super) now: WallTime,
+    /// How much is to be appended.
+    pub(super) bytes: u64,
+    /// The last offset of what is to be appended.
+    pub(super) last_offset: Offset,
+    /// The largest timestamp of what is to be appended.
+    pub(super) timestamp_max: i64,
+    /// The age at which the segment rolls.
+    pub(super) segment_ms: i64,
+}
+
+/// One segment.
+#[derive(Debug)]
+pub(super) struct LogSegment {
+    base_offset: Offset,
+    log: LazyFile,
+    bytes: u64,
+    offset_index: OffsetIndex,
+    time_index: TimeIndex,
+    /// The largest timestamp so far and the last offset of the batch that has it; `None` until it is asked for.
+    largest: Option<TimestampOffset>,
+    /// The largest timestamp of the first batch; `None` until it is asked for or while there is no batch.
+    first_timestamp: Option<i64>,
+    bytes_since_index_entry: u64,
+    created: WallTime,
+    /// The range of the file whose checksums hold: written or read by this process.
+    checked: (u64, u64),
+}
+
+impl LogSegment {
+    /// A segment over files that have these lengths now.
+    pub(super) fn new(place: SegmentPlace, bytes: SegmentBytes, now: WallTime) -> LogSegment {
+        LogSegment {
+            base_offset: place.base_offset,
+            offset_index: OffsetIndex::new(&place, bytes.offset_index),
+            time_index: TimeIndex::new(&place, bytes.time_index),
+            log: LazyFile::new(place, LOG),
+            bytes: bytes.log,
+            largest: None,
+            first_timestamp: None,
+            bytes_since_index_entry: 0,
+            created: now,
+            checked: (bytes.log, bytes.log),
+        }
+    }
+
+    /// Offset of its first record, or where it would be.
+    pub(super) fn base_offset(&self) -> Offset {
+        self.base_offset
+    }
+
+    /// Length of its batches.
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// The file of batches, opened if it is not.
+    pub(super) fn file(&mut self) -> Result<Arc<dyn DiskFile>, DiskError> {
+        self.log.open().cloned()
+    }
+
+    /// Appends `pieces`, which are the bytes of `batches`, whose offsets are final.
+    /// After an error the file may hold a part of them: [`LogSegment::cut_back`].
+    pub(super) fn append(
+        &mut self,
+        batches: &[BatchHeader],
+        pieces: &[IoSlice<'_>],
+        settings: &LogSettings,
+    ) -> Result<(), DiskError> {
+        if self.largest.is_none() {
+            self.largest()?;
+        }
+        self.log.open()?.append(pieces)?;
+        for header in batches {
+            self.note_batch(header, settings.index_interval_bytes)?;
+        }
+        self.checked.1 = self.bytes;
+        Ok(())
+    }
+
+    /// Takes one batch, which lies at the end of the noted ones, into the indexes.
+    pub(super) fn note_batch(&mut self, header: &BatchHeader, index_interval_bytes: u32) -> Result<(), DiskError> {
+        let last_offset = header.last_offset();
+        if self.largest.is_none_or(|largest| header.timestamp_max > largest.timestamp) {
+            self.largest = Some(TimestampOffset { timestamp: header.timestamp_max, offset: last_offset });
+        }
+        if self.bytes == 0 {
+            self.first_timestamp = Some(header.timestamp_max);
+        }
+        if self.bytes_since_index_entry > u64::from(index_interval_bytes) {
+            let position = u32::try_from(self.bytes).expect("a segment is smaller than 2 GiB");
+            self.offset_index.append(last_offset, position);
+            if let Some(largest) = self.largest {
+                self.time_index.append(largest)?;
+            }
+            self.bytes_since_index_entry = 0;
+        }
+        self.bytes += header.bytes as u64;
+        self.bytes_since_index_entry += header.bytes as u64;
+        Ok(())
+    }
+
+    /// Removes what a failed append may have left behind its last batch.
+    pub(super) fn cut_back(&mut self) -> Result<(), DiskError> {
+        let bytes = self.bytes;
+        self.log.open()?.truncate(bytes)
+    }
+
+    /// Whether a new segment is to begin before this append.
+    pub(super) fn should_roll(&mut self, roll: &RollParams, settings: &LogSettings) -> Result<bool, DiskError> {
+        let is_too_large = self.bytes + roll.bytes > u64::from(settings.segment_bytes);
+        let is_full = self.offset_index.is_full(settings.segment_index_bytes)
+            || self.time_index.is_full(settings.segment_index_bytes);
+        let runs_out = roll.last_offset.0 - self.base_offset.0 > i64::from(i32::MAX);
+        Ok(is_too_large || is_full || runs_out || (self.bytes > 0 && self.is_old(roll)?))
+    }
+
+    fn is_old(&mut self, roll: &RollParams) -> Result<bool, DiskError> {
+        let age_ms = match self.first_timestamp()? {
+            Some(first) if first >= 0 => roll.timestamp_max.saturating_sub(first),
+            _ => roll.now.0.saturating_sub(self.created.0),
+        };
+        Ok(age_ms > roll.segment_ms)
+    }
+
+    fn first_timestamp(&mut self) -> Result<Option<i64>, DiskError> {
+        if self.first_timestamp.is_none() && self.bytes > 0 {
+            let (file, end) = (self.file()?, self.bytes);
+            match BatchScanner::new(&*file, 0, end, LOOKUP_CHUNK_BYTES).next_header() {
+                Ok(batch) => self.first_timestamp = batch.map(|batch| batch.header.timestamp_max),
+                Err(ScanError::Damaged { .. }) => {}
+                Err(ScanError::Disk(error)) => return Err(error),
+            }
+        }
+        Ok(self.first_timestamp)
+    }
+
+    /// The largest timestamp and the last offset of the batch that has it, as far as the time index knows after a load.
+    pub(super) fn largest(&mut self) -> Result<TimestampOffset, DiskError> {
+        match self.largest {
+            Some(largest) => Ok(largest),
+            None => {
+                let largest = self.time_index.last()?;
+                self.largest = Some(largest);
+                Ok(largest)
+            }
+        }
+    }
+
+    /// A position at or before the batch that holds `offset`, close to it.
+    pub(super) fn position_before(&mut self, offset: Offset) -> Result<u64, DiskError> {
+        Ok(u64::from(self.offset_index.lookup(offset)?.position))
+    }
+
+    /// The offset after the last record, found from the last index entry on; also how far the batches behind it are whole.
+    pub(super) fn find_next_offset(&mut self) -> Result<Offset, ScanError> {
+        let last = self.offset_index.last()?;
+        let start = last.map_or(0, |entry| u64::from(entry.position));
+        let (file, end) = (self.file()?, self.bytes);
+        let mut scanner = BatchScanner::new(&*file, start, end, LOOKUP_CHUNK_BYTES);
+        let mut next_offset = self.base_offset;
+        let mut largest = self.time_index.last()?;
+        while let Some(LocatedBatch { header, .. }) = scanner.next_header()? {
+            next_offset = header.next_offset();
+            if header.timestamp_max > largest.timestamp {
+                largest = TimestampOffset { timestamp: header.timestamp_max, offset: header.last_offset() };
+            }
+        }
+        self.largest = Some(largest);
+        self.bytes_since_index_entry = end - start;
+        Ok(next_offset)
+    }
+
+    /// Adds the last time entry and writes all index entries out: the segment is complete, or about to be closed.
+    pub(super) fn complete_indexes(&mut self) -> Result<(), DiskError> {
+        let largest = self.largest()?;
+        if largest.timestamp > NO_TIMESTAMP {
+            self.time_index.append(largest)?;
+        }
+        self.offset_index.write()?;
+        self.time_index.write()
+    }
+
+    /// All its files, with all index entries written, to be synced.
+    pub(super) fn settle(&mut self) -> Result<Vec<Arc<dyn DiskFile>>, DiskError> {
+        self.complete_indexes()?;
+        Ok(vec![self.file()?, self.offset_index.settle()?, self.time_index.settle()?])
+    }
+
+    /// Empties the indexes, to be built again by noting every batch from the first on.
+    pub(super) fn reset_indexes(&mut self) -> Result<(), DiskError> {
+        self.offset_index.reset()?;
+        self.time_index.reset()?;
+        self.bytes = 0;
+        self.bytes_since_index_entry = 0;
+        self.largest = Some(TimestampOffset { timestamp: NO_TIMESTAMP, offset: self.base_offset });
+        self.first_timestamp = None;
+        self.checked = (0, 0);
+        Ok(())
+    }
+
+    /// Says that the checksums of a range of the file hold.
+    pub(super) fn note_checked(&mut self, from: u64, to: u64) {
+        if from <= self.checked.1 && to >= self.checked.0 {
+            self.checked = (self.checked.0.min(from), self.checked.1.max(to));
+        } else {
+            self.checked = (from, to);
+        }
+    }
+
+    /// The part of `from..to` from which on checksums have to be checked; `to` if none.
+    pub(super) fn unchecked_from(&self, from: u64, to: u64) -> u64 {
+        let (low, high) = self.checked;
+        if from >= low && from < high { high.min(to) } else { from }
+    }
+
+    fn lazy_files(&mut self) -> [&mut LazyFile; 3] {
+        [&mut self.log, self.offset_index.file(), self.time_index.file()]
+    }
+
+    /// Lets its descriptors go.
+    pub(super) fn close(&mut self) {
+        self.lazy_files().into_iter().for_each(LazyFile::close);
+    }
+
+    /// Follows its folder to a new name.
+    pub(super) fn move_to(&mut self, directory: &Arc<Path>) {
+        for file in self.lazy_files() {
+            file.move_to(Arc::clone(directory));
+        }
+    }
+}
