@@ -1,1 +1,18 @@
-//! Room `apis`.
+//! What each request means, and which error its client gets. One file per API under `handlers`.
+//!
+//! It must not know sockets, queues or threads: a handler gets a request and says what becomes of it.
+
+mod answer; // what a handler says
+mod api_request; // what a handler gets
+mod delayed_fetch; // a fetch that waits for bytes
+mod delayed_produce; // a produce that waits for the disk
+mod error_map; // from the rooms' errors to Kafka's codes
+mod handlers; // one file per API
+mod kafka_apis; // the dispatcher
+mod replica_manager; // appends and reads, and those who wait for them
+mod sync_queue; // whose bytes must reach the disk
+
+pub use answer::{Answer, Completion, Outcome};
+pub use api_request::ApiRequest;
+pub use kafka_apis::KafkaApis;
+pub use sync_queue::SyncRound;

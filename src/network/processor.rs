@@ -25,7 +25,7 @@ use super::request_channel::RequestChannel;
 use crate::env::{Clock, Event, Interest, Piece, Selector, Step, Token};
 use crate::limits::READ_BUDGET_BYTES;
 use crate::metrics::RequestMetrics;
-use crate::protocol::RequestHeader;
+use crate::protocol::{ApiKey, Decoder, HeaderError, RequestHeader};
 use crate::types::{Instant, Now, ProcessorId, Ticket};
 
 /// The buffer through which small frames are read, shared by the channels of a Processor.
@@ -358,13 +358,18 @@ impl<S: Selector> Processor<S> {
     fn receive(&mut self, token: Token, frame: Bytes, now: Now) {
         let Some(channel) = self.channels.get_mut(token) else { return };
         channel.last_used = now.instant;
-        let (header, body_at) = match RequestHeader::decode(&frame) {
-            Ok(decoded) => decoded,
+        let mut decoder = Decoder::new(&frame);
+        let header = match RequestHeader::decode(&mut decoder) {
+            Ok(header) => header,
+            // The one unsupported version that is answered instead of closed: so a client learns which versions there are.
+            Err(HeaderError::UnsupportedVersion(header)) if header.api_key == ApiKey::ApiVersions => header,
             Err(error) => {
+                let reason = error.to_string();
                 self.shared.pool.give_back(frame.len());
-                return self.close(token, error.likely_cause());
+                return self.close(token, &reason);
             }
         };
+        let body_at = frame.len() - decoder.remaining();
         let ticket = Ticket {
             connection: connection_id(self.id, token),
             correlation_id: header.correlation_id,
@@ -427,7 +432,7 @@ impl<S: Selector> Processor<S> {
     }
 
     /// Ends a connection: exactly once leaves the quotas, gives its memory back and tells the handlers of a request in work.
-    fn close(&mut self, token: Token, reason: &'static str) {
+    fn close(&mut self, token: Token, reason: &str) {
         let Some(mut channel) = self.channels.remove(token) else { return };
         tracing::debug!(peer = %channel.peer, listener = %self.listener.name, reason, "connection closed");
         // A failure to deregister changes nothing: the socket is closed right after.

@@ -1,0 +1,68 @@
+//! A fetch that waits until there are enough bytes, or its time is over.
+//!
+//! It must not know how bytes are stored: it asks the replica manager to read.
+
+use std::sync::Arc;
+
+use super::answer::Answer;
+use super::handlers::fetch::respond_fetched;
+use super::replica_manager::{LogKey, ReplicaManager};
+use crate::error_code::ErrorCode;
+use crate::log::{FetchIsolation, UnifiedLog};
+use crate::types::{Offset, PartitionIndex, Ticket, TopicId};
+
+/// All that a fetch asks for, owned.
+#[derive(Debug)]
+pub(crate) struct FetchPlan {
+    pub(crate) topics: Vec<TopicPlan>,
+    pub(crate) isolation: FetchIsolation,
+    /// The answer waits for so many bytes.
+    pub(crate) bytes_min: usize,
+    /// The answer holds at most so many, apart from a first batch that is larger.
+    pub(crate) bytes_max: usize,
+}
+
+/// One topic of a fetch.
+#[derive(Debug)]
+pub(crate) struct TopicPlan {
+    pub(crate) name: Arc<str>,
+    pub(crate) topic_id: TopicId,
+    pub(crate) partitions: Vec<PartitionPlan>,
+}
+
+/// One partition of a fetch.
+#[derive(Debug)]
+pub(crate) struct PartitionPlan {
+    pub(crate) index: PartitionIndex,
+    /// Where to read, or why that is impossible.
+    pub(crate) source: Result<(LogKey, Arc<UnifiedLog>), ErrorCode>,
+    pub(crate) offset: Offset,
+    pub(crate) bytes_max: usize,
+}
+
+impl FetchPlan {
+    /// The logs whose growth may complete it.
+    pub(crate) fn keys(&self) -> Vec<LogKey> {
+        let partitions = self.topics.iter().flat_map(|topic| &topic.partitions);
+        partitions.filter_map(|partition| partition.source.as_ref().ok().map(|(key, _)| *key)).collect()
+    }
+
+    /// Whether an answer now would hold enough bytes, or an error that the client should hear of at once.
+    pub(crate) fn is_complete(&self, replica_manager: &ReplicaManager) -> bool {
+        if self.bytes_min <= 1 {
+            // The cheap question first: most fetches wait for any byte at all.
+            let mut sources = self.topics.iter().flat_map(|topic| &topic.partitions);
+            return sources.any(|partition| match &partition.source {
+                Ok((_, log)) => log.is_offline() || log.readable_end(self.isolation) > partition.offset || log.log_start_offset() > partition.offset,
+                Err(_) => false,
+            });
+        }
+        let fetched = replica_manager.fetch(self);
+        fetched.bytes >= self.bytes_min || fetched.has_read_error
+    }
+
+    /// The answer with whatever there is now.
+    pub(crate) fn answer(&self, replica_manager: &ReplicaManager, ticket: Ticket) -> Answer {
+        respond_fetched(ticket, self, replica_manager.fetch(self))
+    }
+}

@@ -1,0 +1,269 @@
+//! The seam between requests and logs: append, read, and those who wait for either (Kafka's type of the same name; there are no
+//! replicas on one node).
+//!
+//! Offsets come out of appends and nowhere else. It must not know how a request or an answer is worded.
+
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use bytes::Bytes;
+
+use super::answer::Completion;
+use super::deadlines::Deadlines;
+use super::delayed_fetch::{FetchPlan, PartitionPlan};
+use super::delayed_produce::DelayedProduce;
+use super::log_directory::LogDirectory;
+use super::sync_queue::{SyncQueue, SyncRound};
+use crate::env::{DiskError, Piece, SyncJob};
+use crate::error_code::ErrorCode;
+use crate::log::{AppendOrigin, Durability, ReadError, SyncPoint, UnifiedLog};
+use crate::purgatory::DelayedOperationPurgatory;
+use crate::types::{ConnectionId, Instant, Now, Offset, PartitionIndex, Ticket, TopicId, WallTime};
+
+/// Names a log for as long as its topic lives: topics that are made again have another id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct LogKey {
+    pub(crate) topic_id: TopicId,
+    pub(crate) partition: PartitionIndex,
+}
+
+/// What an append did.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Appended {
+    pub(crate) base_offset: Offset,
+    pub(crate) last_offset: Offset,
+    pub(crate) log_start_offset: Offset,
+    /// The broker's own timestamp, if the topic stamps records itself.
+    pub(crate) log_append_time: Option<WallTime>,
+}
+
+/// Why a batch was not appended.
+#[derive(Debug)]
+pub(crate) struct Refusal {
+    pub(crate) error: ErrorCode,
+    pub(crate) message: Option<String>,
+    /// The records at fault: place in the batch, and what is wrong.
+    pub(crate) record_errors: Vec<(i32, Option<String>)>,
+}
+
+/// What a fetch found, in the order of its plan.
+#[derive(Debug)]
+pub(crate) struct Fetched {
+    pub(crate) partitions: Vec<FetchedPartition>,
+    pub(crate) bytes: usize,
+    /// A partition could be found and not read: the client should hear of it at once.
+    pub(crate) has_read_error: bool,
+}
+
+/// One partition of a fetch.
+#[derive(Debug)]
+pub(crate) struct FetchedPartition {
+    pub(crate) error: ErrorCode,
+    pub(crate) high_watermark: Offset,
+    pub(crate) last_stable_offset: Offset,
+    pub(crate) log_start_offset: Offset,
+    pub(crate) records: Vec<Piece>,
+}
+
+impl FetchedPartition {
+    /// A partition with an error has no offsets, so that the client looks them up.
+    fn failed(error: ErrorCode) -> FetchedPartition {
+        let none = Offset(-1);
+        FetchedPartition { error, high_watermark: none, last_stable_offset: none, log_start_offset: none, records: Vec::new() }
+    }
+}
+
+/// Logs and those who wait for them.
+pub(crate) struct ReplicaManager {
+    logs: Arc<LogDirectory>,
+    produces: Mutex<DelayedOperationPurgatory<LogKey, DelayedProduce>>,
+    fetches: Mutex<DelayedOperationPurgatory<LogKey, FetchPlan>>,
+    syncs: SyncQueue,
+    deadlines: Arc<Deadlines>,
+}
+
+impl ReplicaManager {
+    pub(crate) fn new(logs: Arc<LogDirectory>, syncs: SyncQueue, deadlines: Arc<Deadlines>) -> ReplicaManager {
+        ReplicaManager {
+            logs,
+            produces: Mutex::new(DelayedOperationPurgatory::new()),
+            fetches: Mutex::new(DelayedOperationPurgatory::new()),
+            syncs,
+            deadlines,
+        }
+    }
+
+    /// The log of a topic's partition.
+    pub(crate) fn find(&self, topic: &str, partition: PartitionIndex) -> Option<(LogKey, Arc<UnifiedLog>)> {
+        self.logs.find(topic, partition)
+    }
+
+    /// The log of a partition of the topic with this id.
+    pub(crate) fn find_by_id(&self, topic_id: TopicId, partition: PartitionIndex) -> Option<(LogKey, Arc<UnifiedLog>)> {
+        self.logs.find_by_id(topic_id, partition)
+    }
+
+    /// Appends a client's batch.
+    pub(crate) fn append(
+        &self,
+        now: Now,
+        key: LogKey,
+        log: &Arc<UnifiedLog>,
+        batch: Bytes,
+        _produce_version: i16,
+        durability: Durability,
+    ) -> Result<Appended, Refusal> {
+        let appended = log.append(now, batch, AppendOrigin::Client, durability).map_err(|error| Refusal {
+            error: ErrorCode::from(&error),
+            message: Some(error.to_string()),
+            record_errors: Vec::new(),
+        })?;
+        if durability == Durability::Synced || appended.is_sync_due {
+            self.syncs.want(key, log);
+        }
+        Ok(Appended {
+            base_offset: appended.base_offset,
+            last_offset: appended.last_offset,
+            log_start_offset: appended.log_start_offset,
+            log_append_time: None,
+        })
+    }
+
+    /// Parks a produce until its batches are durable. Returns it at once if they are by now.
+    pub(crate) fn park_produce(
+        &self,
+        now: Now,
+        ticket: Ticket,
+        timeout_ms: i32,
+        delayed: DelayedProduce,
+    ) -> Vec<Completion> {
+        let keys: Vec<LogKey> = delayed.awaited.iter().map(|awaited| awaited.key).collect();
+        let deadline = now.instant.after_ms(i64::from(timeout_ms));
+        self.deadlines.add(deadline);
+        self.produces().watch(ticket, delayed, keys.clone(), deadline);
+        // The sync may have ended between the append and the watch: then nobody would come again.
+        keys.iter().flat_map(|key| self.complete_produces(*key)).collect()
+    }
+
+    /// Reads all partitions of a plan: each gets its own maximum, what is left of the whole, and the first that has any data at least
+    /// one whole batch.
+    pub(crate) fn fetch(&self, plan: &FetchPlan) -> Fetched {
+        let mut fetched = Fetched { partitions: Vec::new(), bytes: 0, has_read_error: false };
+        for partition in plan.topics.iter().flat_map(|topic| &topic.partitions) {
+            let read = self.read(plan, partition, fetched.bytes);
+            let read = read.unwrap_or_else(|error| {
+                fetched.has_read_error |= partition.source.is_ok();
+                FetchedPartition::failed(error)
+            });
+            fetched.bytes += read.records.iter().map(Piece::bytes).sum::<usize>();
+            fetched.partitions.push(read);
+        }
+        fetched
+    }
+
+    fn read(&self, plan: &FetchPlan, partition: &PartitionPlan, taken: usize) -> Result<FetchedPartition, ErrorCode> {
+        let (_, log) = partition.source.as_ref().map_err(|error| *error)?;
+        let bytes_max = partition.bytes_max.min(plan.bytes_max.saturating_sub(taken));
+        let data = log.read(partition.offset, bytes_max, plan.isolation, taken == 0).map_err(|error| {
+            if !matches!(error, ReadError::OffsetOutOfRange { .. }) {
+                tracing::error!(partition = %log.topic_partition(), %error, "a fetch could not be served");
+            }
+            ErrorCode::from(&error)
+        })?;
+        Ok(FetchedPartition {
+            error: ErrorCode::None,
+            high_watermark: data.high_watermark,
+            last_stable_offset: data.last_stable_offset,
+            log_start_offset: data.log_start_offset,
+            records: data.records,
+        })
+    }
+
+    /// Parks a fetch until enough bytes are there. Returns it at once if they are by now.
+    pub(crate) fn park_fetch(&self, now: Now, ticket: Ticket, wait_ms_max: i32, plan: FetchPlan) -> Vec<Completion> {
+        let keys = plan.keys();
+        let deadline = now.instant.after_ms(i64::from(wait_ms_max));
+        self.deadlines.add(deadline);
+        self.fetches().watch(ticket, plan, keys.clone(), deadline);
+        // Data may have come between the read and the watch: then nobody would come again.
+        keys.iter().flat_map(|key| self.complete_fetches(*key)).collect()
+    }
+
+    /// Completes the fetches that the growth of a log's readable part satisfies.
+    pub(crate) fn high_watermark_moved(&self, _now: Now, key: LogKey) -> Vec<Completion> {
+        self.complete_fetches(key)
+    }
+
+    /// What to sync now, if anything waits for it.
+    pub(crate) fn begin_sync(&self) -> Option<(SyncRound, SyncJob)> {
+        let mut covered: Vec<(LogKey, Arc<UnifiedLog>, SyncPoint)> = Vec::new();
+        for (key, log) in self.syncs.take() {
+            match log.sync_point() {
+                Ok(point) => covered.push((key, log, point)),
+                Err(error) => {
+                    tracing::error!(partition = %log.topic_partition(), %error, "a log cannot be synced and goes offline");
+                    log.sync_failed();
+                }
+            }
+        }
+        if covered.is_empty() {
+            return None;
+        }
+        let job = self.logs.sync_job(covered.iter().map(|(_, _, point)| point));
+        Some((SyncRound { covered }, job))
+    }
+
+    /// Takes the outcome of a sync: answers those whose batches it covered.
+    pub(crate) fn end_sync(&self, _now: Now, round: SyncRound, result: Result<(), DiskError>) -> Vec<Completion> {
+        if let Err(error) = &result {
+            tracing::error!(%error, "a sync failed: what is on disk is unknown, so the broker must stop; its logs are checked at the next start");
+        }
+        let mut completions = Vec::new();
+        for (key, log, point) in round.covered {
+            match &result {
+                Ok(()) => log.synced(&point),
+                Err(_) => log.sync_failed(),
+            }
+            completions.extend(self.complete_produces(key));
+            completions.extend(self.complete_fetches(key));
+        }
+        completions
+    }
+
+    /// Ends what has waited long enough.
+    pub(crate) fn expire(&self, now: Now) -> Vec<Completion> {
+        let produces = self.produces().expire(now.instant);
+        let fetches = self.fetches().expire(now.instant);
+        let produces = produces.into_iter().map(|(ticket, delayed)| Completion { ticket, answer: delayed.answer(ticket) });
+        let fetches = fetches.into_iter().map(|(ticket, plan)| Completion { ticket, answer: plan.answer(self, ticket) });
+        produces.chain(fetches).collect()
+    }
+
+    /// The next deadline of anything parked.
+    pub(crate) fn next_deadline(&self) -> Option<Instant> {
+        [self.produces().next_deadline(), self.fetches().next_deadline()].into_iter().flatten().min()
+    }
+
+    /// Forgets what a connection waits for: nobody is there to be answered.
+    pub(crate) fn connection_closed(&self, connection: ConnectionId) {
+        self.produces().remove_connection(connection);
+        self.fetches().remove_connection(connection);
+    }
+
+    fn complete_produces(&self, key: LogKey) -> Vec<Completion> {
+        let done = self.produces().complete_where(&key, |delayed| delayed.is_complete());
+        done.into_iter().map(|(ticket, delayed)| Completion { ticket, answer: delayed.answer(ticket) }).collect()
+    }
+
+    fn complete_fetches(&self, key: LogKey) -> Vec<Completion> {
+        let done = self.fetches().complete_where(&key, |plan| plan.is_complete(self));
+        done.into_iter().map(|(ticket, plan)| Completion { ticket, answer: plan.answer(self, ticket) }).collect()
+    }
+
+    fn produces(&self) -> MutexGuard<'_, DelayedOperationPurgatory<LogKey, DelayedProduce>> {
+        self.produces.lock().expect("nobody panics while holding the purgatory: panics abort the process")
+    }
+
+    fn fetches(&self) -> MutexGuard<'_, DelayedOperationPurgatory<LogKey, FetchPlan>> {
+        self.fetches.lock().expect("nobody panics while holding the purgatory: panics abort the process")
+    }
+}

@@ -1,0 +1,43 @@
+//! Why a broker does not start: one sentence for the operator, with the key to change and the cure.
+//!
+//! It must not know how it is shown.
+
+use crate::log::LogError;
+
+/// A start that failed.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// A listener's address cannot be bound.
+    #[error("cannot listen on {address} (listener {listener}): {source}; is another broker running, or is the port in use? change `listeners`")]
+    Listen {
+        /// The listener's name.
+        listener: String,
+        /// Its address.
+        address: String,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// A listener's host has no address.
+    #[error("listener {listener}: `{host}` is not an address of this machine; change `listeners`")]
+    Host {
+        /// The listener's name.
+        listener: String,
+        /// Its host.
+        host: String,
+    },
+    /// The system gave no selector.
+    #[error("cannot wait for sockets: {source}; is the limit of open files too low?")]
+    Selector {
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// A log directory or a log in it cannot be used.
+    #[error("{0}")]
+    Log(#[from] LogError),
+    /// The metadata log holds something that cannot be applied.
+    #[error("the metadata log cannot be replayed: {reason}")]
+    Metadata {
+        /// What and where.
+        reason: String,
+    },
+}
