@@ -16,7 +16,7 @@ use super::sync_queue::{SyncQueue, SyncRound};
 use crate::env::{DiskError, Piece, SyncJob};
 use crate::error_code::ErrorCode;
 use crate::log::{AppendOrigin, Durability, ReadError, SyncPoint, UnifiedLog};
-use crate::purgatory::DelayedOperationPurgatory;
+use crate::purgatory::Purgatory;
 use crate::types::{ConnectionId, Instant, Now, Offset, PartitionIndex, Ticket, TopicId, WallTime};
 
 /// Names a log for as long as its topic lives: topics that are made again have another id.
@@ -75,8 +75,8 @@ impl FetchedPartition {
 /// Logs and those who wait for them.
 pub(crate) struct ReplicaManager {
     logs: Arc<LogDirectory>,
-    produces: Mutex<DelayedOperationPurgatory<LogKey, DelayedProduce>>,
-    fetches: Mutex<DelayedOperationPurgatory<LogKey, FetchPlan>>,
+    produces: Mutex<Purgatory<LogKey, DelayedProduce>>,
+    fetches: Mutex<Purgatory<LogKey, FetchPlan>>,
     syncs: SyncQueue,
     deadlines: Arc<Deadlines>,
 }
@@ -85,8 +85,8 @@ impl ReplicaManager {
     pub(crate) fn new(logs: Arc<LogDirectory>, syncs: SyncQueue, deadlines: Arc<Deadlines>) -> ReplicaManager {
         ReplicaManager {
             logs,
-            produces: Mutex::new(DelayedOperationPurgatory::new()),
-            fetches: Mutex::new(DelayedOperationPurgatory::new()),
+            produces: Mutex::new(Purgatory::new()),
+            fetches: Mutex::new(Purgatory::new()),
             syncs,
             deadlines,
         }
@@ -259,11 +259,11 @@ impl ReplicaManager {
         done.into_iter().map(|(ticket, plan)| Completion { ticket, answer: plan.answer(self, ticket) }).collect()
     }
 
-    fn produces(&self) -> MutexGuard<'_, DelayedOperationPurgatory<LogKey, DelayedProduce>> {
+    fn produces(&self) -> MutexGuard<'_, Purgatory<LogKey, DelayedProduce>> {
         self.produces.lock().expect("nobody panics while holding the purgatory: panics abort the process")
     }
 
-    fn fetches(&self) -> MutexGuard<'_, DelayedOperationPurgatory<LogKey, FetchPlan>> {
+    fn fetches(&self) -> MutexGuard<'_, Purgatory<LogKey, FetchPlan>> {
         self.fetches.lock().expect("nobody panics while holding the purgatory: panics abort the process")
     }
 }

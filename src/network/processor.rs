@@ -190,6 +190,9 @@ impl<S: Selector> Processor<S> {
         let stopwatch = self.shared.stopwatch.stopwatch();
         // A channel that is gone needs no answer.
         let Some(channel) = self.channels.get_mut(token) else { return };
+        if matches!(response.kind, ResponseKind::Parked) {
+            return self.note_parked(token, &response);
+        }
         let Some(in_flight) = &mut channel.in_flight else {
             return self.close(token, "two answers to one request");
         };
@@ -197,10 +200,6 @@ impl<S: Selector> Processor<S> {
             return self.close(token, "an answer to a request that is not in work");
         }
         self.shared.pool.give_back(std::mem::take(&mut in_flight.frame_bytes));
-        if matches!(response.kind, ResponseKind::Parked) {
-            in_flight.times = response.times;
-            return;
-        }
         in_flight.response_dequeued = stopwatch;
         in_flight.times.response_complete = response.times.response_complete;
         if in_flight.times.dequeued == Instant(0) {
@@ -214,10 +213,19 @@ impl<S: Selector> Processor<S> {
             self.throttled.push((until, token));
         }
         match response.kind {
-            ResponseKind::Parked => {}
-            ResponseKind::NoOp => self.finish_response(token),
+            ResponseKind::Parked | ResponseKind::NoOp => self.finish_response(token),
             ResponseKind::Close(reason) => self.close(token, reason),
             ResponseKind::Send(pieces) => self.begin_send(token, pieces),
+        }
+    }
+
+    /// The handler is done with a request that is parked: its frame is freed. The note may come after the answer itself, which another
+    /// role sends, and is then of no interest.
+    fn note_parked(&mut self, token: Token, response: &Response) {
+        let in_flight = self.channels.get_mut(token).and_then(|channel| channel.in_flight.as_mut());
+        if let Some(in_flight) = in_flight.filter(|in_flight| in_flight.ticket == response.ticket) {
+            in_flight.times = response.times;
+            self.shared.pool.give_back(std::mem::take(&mut in_flight.frame_bytes));
         }
     }
 

@@ -1,34 +1,20 @@
-//! tmp
-use crate::types::*;
-/// t
-pub struct ApiKey(i16);
-impl ApiKey {
-    /// t
-    pub fn code(&self) -> i16 {
-        self.0
-    }
-}
-/// t
-pub struct RequestHeader {
-    /// t
-    pub api_key: ApiKey,
-    /// t
-    pub api_version: i16,
-    /// t
-    pub correlation_id: i32,
-}
-/// t
-pub struct E;
-impl E {
-    /// t
-    pub fn likely_cause(&self) -> &'static str {
-        ""
-    }
-}
-impl RequestHeader {
-    /// t
-    pub fn decode(_b: &[u8]) -> Result<(RequestHeader, usize), E> {
-        let _ = Offset(0);
-        Err(E)
-    }
-}
+//! Bytes of Kafka's messages to values and back, pure: frames, headers, requests, responses and records of metadata and groups.
+//!
+//! It must not know clock, disk or sockets, nor what an API means; a record batch is opaque bytes here.
+
+pub mod api_key;
+pub mod codec;
+mod declare;
+pub mod frame;
+pub mod header;
+pub mod messages;
+pub mod records;
+#[doc(hidden)]
+pub mod sample;
+pub mod wire;
+
+pub use api_key::ApiKey;
+pub use codec::{DecodeError, Decoder, Encoder};
+pub use frame::{Frame, Hole, encode_request, encode_response};
+pub use header::{HeaderError, RequestHeader};
+pub use wire::{Format, Message, RecordsField};
