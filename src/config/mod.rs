@@ -1,1 +1,28 @@
-//! Room `config`.
+//! Room `config`: one table of knobs under Kafka's names, and the typed settings that come of it.
+//!
+//! It must not know who uses a setting, and reads no file and no environment itself.
+
+mod knob;
+pub mod knobs;
+mod layers;
+mod listener;
+mod nearest;
+mod problem;
+mod properties;
+mod rules;
+mod settings;
+mod source;
+mod start;
+mod value;
+
+pub use knob::{Check, Importance, Knob, Standing, UpdateMode};
+pub use layers::{ConfigSource, DynamicConfig, Layers, StaticConfig};
+pub use listener::{Endpoint, SecurityProtocol};
+pub use problem::{ConfigProblem, ConfigProblems, Origin};
+pub use settings::{
+    CompressionType, ConsumerGroupMigrationPolicy, ConsumerGroupSettings, GroupSettings, ListenerSettings,
+    LogCleanerSettings, LogSettings, NetworkSettings, NodeSettings, OffsetsSettings, RequestSettings, Settings,
+    TimestampType, TopicCreationSettings, TopicSettings, TransactionSettings,
+};
+pub use source::{Setting, Sources};
+pub use value::{Kind, Value};

@@ -1,0 +1,10 @@
+//! Knobs that Kafka does not have.
+//!
+//! It must not know who obeys a knob.
+
+use crate::config::knob::{Knob, knobs};
+
+pub(super) const KNOBS: &[Knob] = knobs! {
+    "klamm.acks.all.fsync": Boolean = "true", Any, ReadOnly, High
+        => Honoured("Whether acks=all waits until the batch is on the disk; false waits for the page cache only, as Kafka does.");
+};
