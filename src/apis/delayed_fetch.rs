@@ -53,7 +53,7 @@ impl FetchPlan {
             // The cheap question first: most fetches wait for any byte at all.
             let mut sources = self.topics.iter().flat_map(|topic| &topic.partitions);
             return sources.any(|partition| match &partition.source {
-                Ok((_, log)) => log.is_offline() || log.readable_end(self.isolation) > partition.offset || log.log_start_offset() > partition.offset,
+                Ok((_, log)) => log.is_offline() || readable_end(log, self.isolation) > partition.offset || log.log_start_offset() > partition.offset,
                 Err(_) => false,
             });
         }
@@ -64,5 +64,14 @@ impl FetchPlan {
     /// The answer with whatever there is now.
     pub(crate) fn answer(&self, replica_manager: &ReplicaManager, ticket: Ticket) -> Answer {
         respond_fetched(ticket, self, replica_manager.fetch(self))
+    }
+}
+
+/// The offset up to which a reader of this isolation sees.
+fn readable_end(log: &UnifiedLog, isolation: FetchIsolation) -> Offset {
+    match isolation {
+        FetchIsolation::LogEnd => log.log_end_offset(),
+        FetchIsolation::HighWatermark => log.high_watermark(),
+        FetchIsolation::TransactionCommitted => log.last_stable_offset(),
     }
 }

@@ -4,15 +4,22 @@
 
 mod answer; // what a handler says
 mod api_request; // what a handler gets
+mod deadlines; // when the next parked operation is due
 mod delayed_fetch; // a fetch that waits for bytes
 mod delayed_produce; // a produce that waits for the disk
 mod error_map; // from the rooms' errors to Kafka's codes
 mod handlers; // one file per API
 mod kafka_apis; // the dispatcher
+mod log_directory; // topic names and ids, joined with logs
 mod replica_manager; // appends and reads, and those who wait for them
 mod sync_queue; // whose bytes must reach the disk
 
 pub use answer::{Answer, Completion, Outcome};
 pub use api_request::ApiRequest;
-pub use kafka_apis::KafkaApis;
+pub use kafka_apis::{ApiWakers, KafkaApis};
 pub use sync_queue::SyncRound;
+
+/// Topics that the broker keeps for itself.
+pub(crate) fn is_internal_topic(topic: &str) -> bool {
+    matches!(topic, "__consumer_offsets" | "__transaction_state" | "__share_group_state")
+}

@@ -3,7 +3,7 @@
 //! It says which part gets which part; it must not know who steps the roles.
 
 use std::collections::BTreeMap;
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -46,8 +46,6 @@ pub struct BrokerEnvironment<'a, N: Network> {
     pub seed: [u8; 32],
     /// How to wake the roles.
     pub wakers: RoleWakers,
-    /// The addresses of a listener's host name.
-    pub resolve: &'a dyn Fn(&str, u16) -> Vec<SocketAddr>,
     /// Units of work that a Processor does in one step.
     pub quantum: usize,
     /// Requests that may wait before a handler of the pool is woken: 1 if each Processor's driver steps the handler beside it.
@@ -56,7 +54,7 @@ pub struct BrokerEnvironment<'a, N: Network> {
 
 /// A broker that is ready, taken apart into the roles that its driver steps.
 pub struct Broker<S: Selector> {
-    /// One for each address of each listener.
+    /// One for each listener.
     pub acceptors: Vec<Acceptor<S>>,
     /// Each Processor and the handler beside it.
     pub processors: Vec<(Processor<S>, RequestHandler)>,
@@ -77,7 +75,8 @@ pub struct Broker<S: Selector> {
 /// A listener on its way: sockets are bound, nobody accepts.
 struct Opening<S: Selector> {
     context: Arc<ListenerContext>,
-    sockets: Vec<(S, S::Listener)>,
+    selector: S,
+    socket: S::Listener,
     processors: Vec<S>,
 }
 
@@ -88,21 +87,21 @@ impl<S: Selector> Broker<S> {
         now: Now,
         environment: BrokerEnvironment<'_, N>,
     ) -> Result<Broker<S>, StartError> {
-        let BrokerEnvironment { network, disk, clock, seed, wakers, resolve, quantum, backlog_tolerated } = environment;
+        let BrokerEnvironment { network, disk, clock, seed, wakers, quantum, backlog_tolerated } = environment;
         let api_wakers = ApiWakers { flusher: wakers.flusher, expiry: wakers.expiry };
         let apis = Arc::new(KafkaApis::start(Arc::clone(&settings), now, Arc::clone(&disk), seed, api_wakers)?);
-        let opening = open_listeners(&settings.network, network, resolve)?;
+        let opening = open_listeners(&settings.network, network)?;
         let metrics = Arc::new(RequestMetrics::new());
         let selectors = |listener: &Opening<S>| listener.processors.iter().map(Selector::waker).collect::<Vec<_>>();
         let processor_wakers: Vec<Arc<dyn Wake>> = opening.iter().flat_map(selectors).collect();
-        let acceptor_wakers: Vec<Arc<dyn Wake>> = opening.iter().map(acceptor_waker).collect();
+        let acceptor_wakers: Vec<Arc<dyn Wake>> = opening.iter().map(|listener| listener.selector.waker()).collect();
         let requests = Arc::new(RequestChannel::new(
             settings.network.queued_requests_max,
             processor_wakers.clone(),
             wakers.handlers.clone(),
             backlog_tolerated,
         ));
-        let limits = connection_limits(&settings.network, resolve);
+        let limits = connection_limits(&settings.network, network);
         let quotas = Arc::new(ConnectionQuotas::new(limits, acceptor_wakers.clone()));
         let pool_bytes = settings.network.queued_request_bytes_max.and_then(|bytes| i64::try_from(bytes).ok());
         let joint = Joint {
@@ -147,7 +146,7 @@ impl<S: Selector> Broker<S> {
 
     /// Makes the Processors of a listener and its Acceptors, which share them.
     fn join_listener(&mut self, listener: Opening<S>, joint: &Joint) -> Result<(), StartError> {
-        let acceptor = acceptor_waker(&listener);
+        let acceptor = listener.selector.waker();
         let mut queues = Vec::new();
         for selector in listener.processors {
             let id = ProcessorId(u32::try_from(self.processors.len()).unwrap_or(u32::MAX));
@@ -163,11 +162,10 @@ impl<S: Selector> Broker<S> {
             self.processors.push((processor, handler));
             queues.push(queue);
         }
-        for (selector, socket) in listener.sockets {
-            let quotas = Arc::clone(&joint.quotas);
-            let acceptor = Acceptor::new(listener.context.index, selector, socket, queues.clone(), quotas, joint.options);
-            self.acceptors.push(acceptor.map_err(|source| StartError::Selector { source })?);
-        }
+        let quotas = Arc::clone(&joint.quotas);
+        let acceptor =
+            Acceptor::new(listener.context.index, listener.selector, listener.socket, queues, quotas, joint.options);
+        self.acceptors.push(acceptor.map_err(|source| StartError::Selector { source })?);
         Ok(())
     }
 }
@@ -197,66 +195,37 @@ impl Joint {
     }
 }
 
-/// Wakes every Acceptor of a listener.
-struct WakeAll(Vec<Arc<dyn Wake>>);
-
-impl Wake for WakeAll {
-    fn wake(&self) {
-        self.0.iter().for_each(|waker| waker.wake());
-    }
-}
-
-fn acceptor_waker<S: Selector>(listener: &Opening<S>) -> Arc<dyn Wake> {
-    Arc::new(WakeAll(listener.sockets.iter().map(|(selector, _)| selector.waker()).collect()))
-}
-
 fn open_listeners<N: Network>(
     settings: &NetworkSettings,
     network: &N,
-    resolve: &dyn Fn(&str, u16) -> Vec<SocketAddr>,
 ) -> Result<Vec<Opening<N::Selector>>, StartError> {
     let selector = || network.selector().map_err(|source| StartError::Selector { source });
     let mut opening = Vec::new();
     for (index, listener) in settings.listeners.iter().enumerate() {
-        let name = listener.endpoint.name.clone();
-        let mut sockets = Vec::new();
-        for address in addresses(listener, resolve)? {
-            let socket = network
-                .listen(
-                    address,
-                    u32::try_from(settings.listen_backlog).unwrap_or(1),
-                    settings.receive_buffer_bytes.and_then(|bytes| u32::try_from(bytes).ok()),
-                )
-                .map_err(|source| StartError::Listen { listener: name.clone(), address: address.to_string(), source })?;
-            sockets.push((selector()?, socket));
-        }
+        let endpoint = &listener.endpoint;
+        let backlog = u32::try_from(settings.listen_backlog).unwrap_or(1);
+        let receive_buffer_bytes = settings.receive_buffer_bytes.and_then(|bytes| u32::try_from(bytes).ok());
+        let socket = network.listen(&endpoint.host, endpoint.port, backlog, receive_buffer_bytes).map_err(|source| {
+            StartError::Listen {
+                listener: endpoint.name.clone(),
+                address: format!("{}:{}", endpoint.host, endpoint.port),
+                source,
+            }
+        })?;
         let processors = (0..listener.network_threads.max(1)).map(|_| selector()).collect::<Result<Vec<_>, _>>()?;
-        opening.push(Opening { context: Arc::new(ListenerContext { index, name }), sockets, processors });
+        let context = Arc::new(ListenerContext { index, name: endpoint.name.clone() });
+        opening.push(Opening { context, selector: selector()?, socket, processors });
     }
     Ok(opening)
 }
 
-/// Where a listener binds: its host's first address, or all of them for an empty host.
-fn addresses(
-    listener: &ListenerSettings,
-    resolve: &dyn Fn(&str, u16) -> Vec<SocketAddr>,
-) -> Result<Vec<SocketAddr>, StartError> {
-    let Ok(port) = u16::try_from(listener.endpoint.port) else { return Ok(Vec::new()) };
-    let found = resolve(&listener.endpoint.host, port);
-    if found.is_empty() {
-        let (listener, host) = (listener.endpoint.name.clone(), listener.endpoint.host.clone());
-        return Err(StartError::Host { listener, host });
-    }
-    Ok(found)
-}
-
-fn connection_limits(settings: &NetworkSettings, resolve: &dyn Fn(&str, u16) -> Vec<SocketAddr>) -> ConnectionLimits {
+fn connection_limits(settings: &NetworkSettings, network: &impl Network) -> ConnectionLimits {
     let bound = |bound: usize| u32::try_from(bound).unwrap_or(u32::MAX);
     let unlimited = |max: usize| if max >= i32::MAX as usize { u32::MAX } else { bound(max) };
     let per_ip_overrides: BTreeMap<IpAddr, u32> = settings
         .connections_per_ip_overrides
         .iter()
-        .flat_map(|(host, max)| resolve(host, 0).into_iter().map(|address| (address.ip(), bound(*max))))
+        .flat_map(|(host, max)| network.resolve(host).into_iter().map(|address| (address, bound(*max))))
         .collect();
     let of_listener = |listener: &ListenerSettings| ListenerLimits {
         connections_max: listener.connections_max.map_or(u32::MAX, unlimited),

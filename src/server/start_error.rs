@@ -17,17 +17,15 @@ pub enum StartError {
         /// What the system said.
         source: std::io::Error,
     },
-    /// A listener's host has no address.
-    #[error("listener {listener}: `{host}` is not an address of this machine; change `listeners`")]
-    Host {
-        /// The listener's name.
-        listener: String,
-        /// Its host.
-        host: String,
-    },
     /// The system gave no selector.
     #[error("cannot wait for sockets: {source}; is the limit of open files too low?")]
     Selector {
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The system refused something that every broker needs.
+    #[error("the system refused what a broker needs: {source}")]
+    System {
         /// What the system said.
         source: std::io::Error,
     },

@@ -27,7 +27,7 @@ pub(crate) fn handle(apis: &KafkaApis, request: &ApiRequest) -> Result<Outcome, 
 }
 
 fn range_of(api_key: ApiKey) -> ApiVersion {
-    let versions = api_key.advertised();
+    let versions = api_key.advertised_versions();
     ApiVersion { api_key: api_key.code(), min_version: *versions.start(), max_version: *versions.end() }
 }
 

@@ -32,7 +32,7 @@ pub(crate) fn handle(apis: &KafkaApis, now: Now, request: &ApiRequest) -> Result
 }
 
 fn plan(apis: &KafkaApis, version: i16, message: &FetchRequest<'_>) -> FetchPlan {
-    let bytes_max = usize_or_zero(message.max_bytes).min(apis.settings().fetch_bytes_max);
+    let bytes_max = usize_or_zero(message.max_bytes).min(apis.settings().request.fetch_bytes_max);
     FetchPlan {
         topics: message.topics.iter().map(|topic| plan_topic(apis, version, topic)).collect(),
         isolation: if message.isolation_level == 1 { FetchIsolation::TransactionCommitted } else { FetchIsolation::HighWatermark },

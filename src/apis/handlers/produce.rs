@@ -83,7 +83,7 @@ pub(crate) fn handle(apis: &KafkaApis, now: Now, request: &ApiRequest) -> Result
     };
     let mut produce = Produce { apis, now, request, acks, awaited: Vec::new(), completions: Vec::new() };
     let topics = message.topic_data.iter().filter(|topic| !topic.partition_data.is_empty());
-    let outcomes = topics.enumerate().map(|(place, topic)| produce.append_topic(place, topic)).collect();
+    let outcomes: Vec<TopicOutcome> = topics.enumerate().map(|(place, topic)| produce.append_topic(place, topic)).collect();
     let (awaited, mut completions) = (produce.awaited, produce.completions);
     let answer = match acks {
         Acks::None if has_error(&outcomes) => Answer::Close("acks=0 and an error, of which only the close can tell"),
@@ -162,7 +162,7 @@ impl Produce<'_> {
     }
 
     fn durability(&self) -> Durability {
-        if self.acks == Acks::All && self.apis.settings().acks_all_fsync { Durability::Synced } else { Durability::Written }
+        if self.acks == Acks::All && self.apis.settings().log.acks_all_fsync { Durability::Synced } else { Durability::Written }
     }
 }
 
