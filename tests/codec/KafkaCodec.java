@@ -1,0 +1,60 @@
+// Reads messages with Kafka's own classes and writes them again.
+//
+// Each line on the standard input is `<api key or record class> <version> <request|response|record> <hex|default>`; each line on the
+// standard output is the hex of the message as Kafka encodes it, or `error` and why. `default` stands for a message as constructed.
+
+import java.io.BufferedReader;
+import java.io.BufferedWriter;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.io.OutputStreamWriter;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.util.HexFormat;
+import org.apache.kafka.common.message.ApiMessageType;
+import org.apache.kafka.common.protocol.ByteBufferAccessor;
+import org.apache.kafka.common.protocol.Message;
+import org.apache.kafka.common.protocol.ObjectSerializationCache;
+
+public final class KafkaCodec {
+    public static void main(String[] arguments) throws IOException {
+        BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.US_ASCII));
+        BufferedWriter out = new BufferedWriter(new OutputStreamWriter(System.out, StandardCharsets.US_ASCII));
+        for (String line = in.readLine(); line != null; line = in.readLine()) {
+            out.write(answer(line.split(" ", -1)));
+            out.newLine();
+        }
+        out.flush();
+    }
+
+    private static String answer(String[] words) {
+        try {
+            short version = Short.parseShort(words[1]);
+            Message message = newMessage(words[0], words[2]);
+            if (!words[3].equals("default")) {
+                ByteBuffer bytes = ByteBuffer.wrap(HexFormat.of().parseHex(words[3]));
+                message.read(new ByteBufferAccessor(bytes), version);
+                if (bytes.hasRemaining()) {
+                    return "error " + bytes.remaining() + " bytes left";
+                }
+            }
+            ObjectSerializationCache cache = new ObjectSerializationCache();
+            ByteBuffer encoded = ByteBuffer.allocate(message.size(cache, version));
+            message.write(new ByteBufferAccessor(encoded), cache, version);
+            return HexFormat.of().formatHex(encoded.array(), 0, encoded.position());
+        } catch (ReflectiveOperationException | RuntimeException error) {
+            return "error " + error.toString().replace('\n', ' ');
+        }
+    }
+
+    private static Message newMessage(String name, String kind) throws ReflectiveOperationException {
+        switch (kind) {
+            case "request":
+                return ApiMessageType.fromApiKey(Short.parseShort(name)).newRequest();
+            case "response":
+                return ApiMessageType.fromApiKey(Short.parseShort(name)).newResponse();
+            default:
+                return (Message) Class.forName(name).getDeclaredConstructor().newInstance();
+        }
+    }
+}
