@@ -1,1 +1,3 @@
 //! Room `log`.
+
+pub mod log_validator;
