@@ -4,7 +4,7 @@
 
 use crate::env::{DiskError, DiskFile};
 use crate::limits::BATCH_HEADER_BYTES;
-use crate::log::batch_header::{BatchHeader, HeaderError};
+use crate::record::{BatchError, BatchHeader, RecordBatch};
 
 /// What a look-up reads at a time.
 pub(super) const LOOKUP_CHUNK_BYTES: usize = 4096;
@@ -23,8 +23,25 @@ pub(super) struct LocatedBatch {
 impl LocatedBatch {
     /// Where it ends.
     pub(super) fn end(&self) -> u64 {
-        self.position + self.header.bytes as u64
+        self.position + self.header.total_bytes() as u64
     }
+}
+
+/// What is wrong with the bytes where a batch should be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum Damage {
+    /// They are no batch.
+    #[error(transparent)]
+    Batch(#[from] BatchError),
+    /// The batch goes on behind the end.
+    #[error("the batch is cut")]
+    Cut,
+    /// Its offsets are negative, backwards, or out of range.
+    #[error("its offsets are out of range")]
+    Offsets,
+    /// Its checksum does not match.
+    #[error("its checksum does not match")]
+    Checksum,
 }
 
 /// Why the walk ends before the end.
@@ -36,7 +53,7 @@ pub(super) enum ScanError {
         /// Where.
         position: u64,
         /// Why.
-        reason: HeaderError,
+        reason: Damage,
     },
     /// A disk error.
     #[error(transparent)]
@@ -67,32 +84,40 @@ impl<'a> BatchScanner<'a> {
         }
         let position = self.position;
         let damaged = |reason| ScanError::Damaged { position, reason };
-        let header = BatchHeader::parse(self.bytes(position, BATCH_HEADER_BYTES)?).map_err(damaged)?;
+        let header =
+            BatchHeader::parse(self.bytes(position, BATCH_HEADER_BYTES)?).map_err(|error| damaged(error.into()))?;
         let batch = LocatedBatch { header, position };
         if batch.end() > self.end {
-            return Err(damaged(HeaderError::Short));
+            return Err(damaged(Damage::Cut));
+        }
+        let (base, last) = (header.base_offset(), header.last_offset());
+        if base.0 < 0 || header.last_offset_delta() < 0 || last.0 == i64::MAX {
+            return Err(damaged(Damage::Offsets));
         }
         self.position = batch.end();
         Ok(Some(batch))
     }
 
-    /// The next batch with all its bytes.
-    pub(super) fn next_batch(&mut self) -> Result<Option<(LocatedBatch, &[u8])>, ScanError> {
+    /// The next batch with all its bytes, whose checksum holds.
+    pub(super) fn next_batch(&mut self) -> Result<Option<(LocatedBatch, RecordBatch<'_>)>, ScanError> {
         let Some(batch) = self.next_header()? else { return Ok(None) };
-        let bytes = self.bytes(batch.position, batch.header.bytes)?;
-        if bytes.len() < batch.header.bytes {
-            return Err(ScanError::Damaged { position: batch.position, reason: HeaderError::Short });
+        let bytes = self.bytes(batch.position, batch.header.total_bytes())?;
+        let damaged = |reason| Err(ScanError::Damaged { position: batch.position, reason });
+        match RecordBatch::parse(bytes) {
+            Err(error) => damaged(error.into()),
+            Ok((whole, _)) if !whole.crc_is_valid() => damaged(Damage::Checksum),
+            Ok((whole, _)) => Ok(Some((batch, whole))),
         }
-        Ok(Some((batch, bytes)))
     }
 
     /// Bytes of the file from `position` on, `wanted` of them unless the range or the file ends first.
     fn bytes(&mut self, position: u64, wanted: usize) -> Result<&[u8], DiskError> {
         let left = usize::try_from(self.end.saturating_sub(position)).unwrap_or(usize::MAX);
         let wanted = wanted.min(left);
-        let held = position.checked_sub(self.chunk_at).map(|skip| skip as usize).filter(|skip| {
-            skip.checked_add(wanted).is_some_and(|end| end <= self.chunk.len())
-        });
+        let held = position
+            .checked_sub(self.chunk_at)
+            .map(|skip| skip as usize)
+            .filter(|skip| skip.checked_add(wanted).is_some_and(|end| end <= self.chunk.len()));
         let skip = match held {
             Some(skip) => skip,
             None => {

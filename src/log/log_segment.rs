@@ -6,14 +6,14 @@ use std::io::IoSlice;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::env::{DiskError, DiskFile};
-use crate::log::batch_header::{BatchHeader, NO_TIMESTAMP};
-use crate::log::batch_scanner::{BatchScanner, LOOKUP_CHUNK_BYTES, LocatedBatch, ScanError};
+use crate::env::{DiskError, DiskFile, OpenMode};
+use crate::log::batch_scanner::{BatchScanner, LOOKUP_CHUNK_BYTES, LocatedBatch, RECOVERY_CHUNK_BYTES, ScanError};
 use crate::log::lazy_file::{LazyFile, SegmentPlace};
-use crate::log::log_file_name::LOG;
+use crate::log::log_file_name::{LOG, OFFSET_INDEX, TIME_INDEX};
 use crate::log::offset_index::OffsetIndex;
 use crate::log::settings::LogSettings;
-use crate::log::time_index::{TimeIndex, TimestampOffset};
+use crate::log::time_index::{NO_TIMESTAMP, TimeIndex, TimestampOffset};
+use crate::record::{BatchHeader, RecordBatch};
 use crate::types::{Offset, WallTime};
 
 /// Lengths of a segment's files, as a directory's list shows them; 0 for a file that is not there.
@@ -77,6 +77,14 @@ impl LogSegment {
         }
     }
 
+    /// A new, empty segment. What lies there under its names is emptied: it is left over from a roll that a crash undid.
+    pub(super) fn create(place: SegmentPlace, now: WallTime) -> Result<LogSegment, DiskError> {
+        for suffix in [LOG, OFFSET_INDEX, TIME_INDEX] {
+            place.disk.open(&place.path(suffix), OpenMode::CreateEmpty)?;
+        }
+        Ok(LogSegment::new(place, SegmentBytes::default(), now))
+    }
+
     /// Offset of its first record, or where it would be.
     pub(super) fn base_offset(&self) -> Offset {
         self.base_offset
@@ -100,37 +108,34 @@ impl LogSegment {
         pieces: &[IoSlice<'_>],
         settings: &LogSettings,
     ) -> Result<(), DiskError> {
-        if self.largest.is_none() {
-            self.largest()?;
-        }
+        self.largest()?;
         self.log.open()?.append(pieces)?;
         for header in batches {
-            self.note_batch(header, settings.index_interval_bytes)?;
+            self.note_batch(header, settings.index_interval_bytes);
         }
         self.checked.1 = self.bytes;
         Ok(())
     }
 
     /// Takes one batch, which lies at the end of the noted ones, into the indexes.
-    pub(super) fn note_batch(&mut self, header: &BatchHeader, index_interval_bytes: u32) -> Result<(), DiskError> {
+    fn note_batch(&mut self, header: &BatchHeader, index_interval_bytes: u32) {
         let last_offset = header.last_offset();
-        if self.largest.is_none_or(|largest| header.timestamp_max > largest.timestamp) {
-            self.largest = Some(TimestampOffset { timestamp: header.timestamp_max, offset: last_offset });
+        if self.largest.is_none_or(|largest| header.max_timestamp() > largest.timestamp) {
+            self.largest = Some(TimestampOffset { timestamp: header.max_timestamp(), offset: last_offset });
         }
         if self.bytes == 0 {
-            self.first_timestamp = Some(header.timestamp_max);
+            self.first_timestamp = Some(header.max_timestamp());
         }
         if self.bytes_since_index_entry > u64::from(index_interval_bytes) {
             let position = u32::try_from(self.bytes).expect("a segment is smaller than 2 GiB");
             self.offset_index.append(last_offset, position);
             if let Some(largest) = self.largest {
-                self.time_index.append(largest)?;
+                self.time_index.append(largest);
             }
             self.bytes_since_index_entry = 0;
         }
-        self.bytes += header.bytes as u64;
-        self.bytes_since_index_entry += header.bytes as u64;
-        Ok(())
+        self.bytes += header.total_bytes() as u64;
+        self.bytes_since_index_entry += header.total_bytes() as u64;
     }
 
     /// Removes what a failed append may have left behind its last batch.
@@ -160,7 +165,7 @@ impl LogSegment {
         if self.first_timestamp.is_none() && self.bytes > 0 {
             let (file, end) = (self.file()?, self.bytes);
             match BatchScanner::new(&*file, 0, end, LOOKUP_CHUNK_BYTES).next_header() {
-                Ok(batch) => self.first_timestamp = batch.map(|batch| batch.header.timestamp_max),
+                Ok(batch) => self.first_timestamp = batch.map(|batch| batch.header.max_timestamp()),
                 Err(ScanError::Damaged { .. }) => {}
                 Err(ScanError::Disk(error)) => return Err(error),
             }
@@ -170,14 +175,8 @@ impl LogSegment {
 
     /// The largest timestamp and the last offset of the batch that has it, as far as the time index knows after a load.
     pub(super) fn largest(&mut self) -> Result<TimestampOffset, DiskError> {
-        match self.largest {
-            Some(largest) => Ok(largest),
-            None => {
-                let largest = self.time_index.last()?;
-                self.largest = Some(largest);
-                Ok(largest)
-            }
-        }
+        let last = self.time_index.last()?;
+        Ok(*self.largest.get_or_insert(last))
     }
 
     /// A position at or before the batch that holds `offset`, close to it.
@@ -195,8 +194,8 @@ impl LogSegment {
         let mut largest = self.time_index.last()?;
         while let Some(LocatedBatch { header, .. }) = scanner.next_header()? {
             next_offset = header.next_offset();
-            if header.timestamp_max > largest.timestamp {
-                largest = TimestampOffset { timestamp: header.timestamp_max, offset: header.last_offset() };
+            if header.max_timestamp() > largest.timestamp {
+                largest = TimestampOffset { timestamp: header.max_timestamp(), offset: header.last_offset() };
             }
         }
         self.largest = Some(largest);
@@ -208,7 +207,7 @@ impl LogSegment {
     pub(super) fn complete_indexes(&mut self) -> Result<(), DiskError> {
         let largest = self.largest()?;
         if largest.timestamp > NO_TIMESTAMP {
-            self.time_index.append(largest)?;
+            self.time_index.append(largest);
         }
         self.offset_index.write()?;
         self.time_index.write()
@@ -220,8 +219,44 @@ impl LogSegment {
         Ok(vec![self.file()?, self.offset_index.settle()?, self.time_index.settle()?])
     }
 
+    /// Reads all batches, shows each to `note`, builds the indexes again, and cuts the file at the first batch that is damaged or
+    /// whose offsets do not follow. Says how many bytes were cut off.
+    pub(super) fn recover(
+        &mut self,
+        settings: &LogSettings,
+        mut note: impl FnMut(&RecordBatch<'_>, u64) -> Result<(), DiskError>,
+    ) -> Result<u64, DiskError> {
+        let (file, bytes) = (self.file()?, self.bytes);
+        self.reset_indexes()?;
+        let mut scanner = BatchScanner::new(&*file, 0, bytes, RECOVERY_CHUNK_BYTES);
+        let mut next_offset = self.base_offset;
+        loop {
+            match scanner.next_batch() {
+                Ok(Some((_, batch))) => {
+                    let is_representable =
+                        batch.last_offset().0.saturating_sub(self.base_offset.0) <= i64::from(i32::MAX);
+                    if batch.base_offset() < next_offset || !is_representable {
+                        break;
+                    }
+                    note(&batch, self.bytes)?;
+                    next_offset = batch.next_offset();
+                    self.note_batch(batch.header(), settings.index_interval_bytes);
+                }
+                Ok(None) | Err(ScanError::Damaged { .. }) => break,
+                Err(ScanError::Disk(error)) => return Err(error),
+            }
+        }
+        let cut = bytes - self.bytes;
+        if cut > 0 {
+            file.truncate(self.bytes)?;
+        }
+        self.checked = (0, self.bytes);
+        self.complete_indexes()?;
+        Ok(cut)
+    }
+
     /// Empties the indexes, to be built again by noting every batch from the first on.
-    pub(super) fn reset_indexes(&mut self) -> Result<(), DiskError> {
+    fn reset_indexes(&mut self) -> Result<(), DiskError> {
         self.offset_index.reset()?;
         self.time_index.reset()?;
         self.bytes = 0;

@@ -5,12 +5,13 @@
 use std::sync::Arc;
 
 use crate::env::{DiskError, DiskFile};
-use crate::log::batch_header::NO_TIMESTAMP;
 use crate::log::index_file::IndexFile;
 use crate::log::lazy_file::{LazyFile, SegmentPlace};
 use crate::log::log_file_name::TIME_INDEX;
 use crate::types::Offset;
 
+/// The timestamp that stands for none.
+pub(super) const NO_TIMESTAMP: i64 = -1;
 /// Length of an entry: timestamp, and offset counted from the segment's base.
 pub(super) const TIME_ENTRY_BYTES: usize = 12;
 
@@ -28,6 +29,8 @@ pub(super) struct TimestampOffset {
 pub(super) struct TimeIndex {
     base_offset: Offset,
     entries: IndexFile<TIME_ENTRY_BYTES>,
+    /// The last entry, once it was asked for.
+    last: Option<TimestampOffset>,
 }
 
 fn timestamp_of(entry: &[u8; TIME_ENTRY_BYTES]) -> i64 {
@@ -39,7 +42,7 @@ impl TimeIndex {
     /// The index whose file has `bytes` bytes now.
     pub(super) fn new(place: &SegmentPlace, bytes: u64) -> TimeIndex {
         let file = LazyFile::new(place.clone(), TIME_INDEX);
-        TimeIndex { base_offset: place.base_offset, entries: IndexFile::new(file, bytes) }
+        TimeIndex { base_offset: place.base_offset, entries: IndexFile::new(file, bytes), last: None }
     }
 
     fn decode(&self, entry: [u8; TIME_ENTRY_BYTES]) -> TimestampOffset {
@@ -48,17 +51,19 @@ impl TimeIndex {
         TimestampOffset { timestamp: timestamp_of(&entry), offset: self.base_offset.plus(relative) }
     }
 
-    /// Adds an entry if its timestamp is larger than the last one.
-    pub(super) fn append(&mut self, entry: TimestampOffset) -> Result<(), DiskError> {
-        if entry.timestamp <= self.last()?.timestamp {
-            return Ok(());
+    /// Adds an entry if its timestamp is larger than the last one, which must have been asked for before.
+    pub(super) fn append(&mut self, entry: TimestampOffset) {
+        let last = self.last.expect("the last entry is asked for before the first append");
+        if entry.timestamp <= last.timestamp {
+            return;
         }
-        let relative = u32::try_from(entry.offset.0 - self.base_offset.0).expect("the segment rolled before its offsets ran out");
+        self.last = Some(entry);
+        let relative =
+            u32::try_from(entry.offset.0 - self.base_offset.0).expect("the segment rolled before its offsets ran out");
         let mut bytes = [0; TIME_ENTRY_BYTES];
         bytes[..8].copy_from_slice(&entry.timestamp.to_be_bytes());
         bytes[8..].copy_from_slice(&relative.to_be_bytes());
         self.entries.append(bytes);
-        Ok(())
     }
 
     /// The greatest entry whose timestamp is at or below `timestamp`; without one, the segment's start with no timestamp.
@@ -69,8 +74,11 @@ impl TimeIndex {
 
     /// The last entry; without one, the segment's start with no timestamp.
     pub(super) fn last(&mut self) -> Result<TimestampOffset, DiskError> {
-        let last = self.entries.last()?;
-        Ok(last.map_or(self.none(), |entry| self.decode(entry)))
+        if self.last.is_none() {
+            let last = self.entries.last()?;
+            self.last = Some(last.map_or(self.none(), |entry| self.decode(entry)));
+        }
+        Ok(self.last.expect("it was read above"))
     }
 
     fn none(&self) -> TimestampOffset {
@@ -99,6 +107,7 @@ impl TimeIndex {
 
     /// Empties it, to be built again.
     pub(super) fn reset(&mut self) -> Result<(), DiskError> {
+        self.last = Some(self.none());
         self.entries.reset()
     }
 
