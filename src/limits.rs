@@ -14,6 +14,10 @@ pub const ACCEPTOR_POLL_MS: u64 = 500;
 pub const READ_BUDGET_BYTES: usize = 1 << 20;
 /// Length of the header of a record batch, magic 2.
 pub const BATCH_HEADER_BYTES: usize = 61;
+/// What a compressed batch from a producer may hold. Kafka has no such bound; a batch of 1 MiB can hold 30 GiB of zeroes.
+pub const DECOMPRESSED_BODY_BYTES_MAX: usize = 256 << 20;
+/// Records of one refused batch that an answer names.
+pub const RECORD_ERRORS_MAX: usize = 100;
 /// Longest topic name (Kafka: 249, so that `name-partition.hash-delete` fits a file name).
 pub const TOPIC_NAME_CHARS_MAX: usize = 249;
 /// Batches per producer that are remembered to recognise a retry.

@@ -2,12 +2,14 @@
 //!
 //! It must not know where the bytes come from. The records inside are read lazily by [`super::RecordIterator`].
 
+use std::borrow::Cow;
 use std::ops::Deref;
 
 use crate::limits::BATCH_HEADER_BYTES;
 use crate::types::{LeaderEpoch, Offset, WallTime};
 
 use super::batch_header::{BatchError, BatchHeader, TimestampType};
+use super::compression::{CompressionError, CompressionType, Decompressor};
 use super::record::RecordIterator;
 
 /// One record batch of magic 2. All getters of [`BatchHeader`] are its own.
@@ -49,10 +51,37 @@ impl<'a> RecordBatch<'a> {
         self.header.crc() == self.header.compute_crc(self.body)
     }
 
+    /// The header with this max timestamp, and with a new checksum if that changes anything.
+    pub fn header_with_max_timestamp(&self, timestamp_type: TimestampType, max_timestamp: i64) -> BatchHeader {
+        let mut header = self.header;
+        if header.timestamp_type() != timestamp_type || header.max_timestamp() != max_timestamp {
+            header.set_max_timestamp(timestamp_type, max_timestamp);
+            header.set_crc(header.compute_crc(self.body));
+        }
+        header
+    }
+
+    /// The uncompressed body, which holds at most `bytes_max`: a copy only if the batch is compressed.
+    pub fn decompressed_body(
+        &self,
+        decompressor: &mut Decompressor,
+        bytes_max: usize,
+    ) -> Result<Cow<'a, [u8]>, CompressionError> {
+        match self.compression() {
+            CompressionType::None => Ok(Cow::Borrowed(self.body)),
+            codec => decompressor.decompress(codec, self.body, bytes_max).map(Cow::Owned),
+        }
+    }
+
+    /// The records in `body`, which is this batch's own, uncompressed by [`RecordBatch::decompressed_body`].
+    pub fn records_in<'b>(&self, body: &'b [u8]) -> RecordIterator<'b> {
+        RecordIterator::new(&self.header, body)
+    }
+
     /// The records of an uncompressed batch; `None` if the batch is compressed.
     pub fn records(&self) -> Option<RecordIterator<'a>> {
         match self.compression() {
-            super::CompressionType::None => Some(RecordIterator::new(&self.header, self.body)),
+            CompressionType::None => Some(RecordIterator::new(&self.header, self.body)),
             _ => None,
         }
     }
@@ -134,24 +163,10 @@ pub fn stamped_header_with_append_time(
     leader_epoch: LeaderEpoch,
     append_time: WallTime,
 ) -> [u8; BATCH_HEADER_BYTES] {
-    let mut header = with_max_timestamp(batch, TimestampType::LogAppendTime, append_time.0);
+    let mut header = batch.header_with_max_timestamp(TimestampType::LogAppendTime, append_time.0);
     header.set_base_offset(base_offset);
     header.set_partition_leader_epoch(leader_epoch);
     *header.as_bytes()
-}
-
-/// The batch's header with this max timestamp, and a new checksum if that changed anything.
-pub(crate) fn with_max_timestamp(
-    batch: &RecordBatch<'_>,
-    timestamp_type: TimestampType,
-    max_timestamp: i64,
-) -> BatchHeader {
-    let mut header = batch.header;
-    if header.timestamp_type() != timestamp_type || header.max_timestamp() != max_timestamp {
-        header.set_max_timestamp(timestamp_type, max_timestamp);
-        header.set_crc(header.compute_crc(batch.body));
-    }
-    header
 }
 
 #[cfg(test)]

@@ -7,13 +7,16 @@ mod batch;
 mod batch_header;
 mod compression;
 mod crc;
+#[allow(clippy::module_inception, reason = "a file is named after its main type")]
 mod record;
 mod record_batch_builder;
+mod record_scanner;
 mod varint;
 
 pub use batch::{BatchIterator, RecordBatch, stamped_header, stamped_header_with_append_time};
 pub use batch_header::{BatchError, BatchHeader, TimestampType};
-pub use compression::CompressionType;
+pub use compression::{Compression, CompressionError, CompressionType, Compressor, DecompressedReader, Decompressor};
 pub use crc::{crc32c, crc32c_of_parts};
 pub use record::{Header, Headers, Record, RecordError, RecordIterator};
 pub use record_batch_builder::{BuildError, RecordBatchBuilder};
+pub use record_scanner::{RecordSummary, ScanError, ScanLimits, scan_records};

@@ -6,6 +6,7 @@ use crate::limits::BATCH_HEADER_BYTES;
 use crate::types::{LeaderEpoch, Offset, ProducerEpoch, ProducerId, WallTime};
 
 use super::batch_header::{BatchHeader, TimestampType};
+use super::compression::{Compression, CompressionError, CompressionType, Compressor};
 use super::record::{Header, Record};
 use super::varint::{varlong_bytes, write_varint, write_varlong};
 
@@ -13,7 +14,7 @@ use super::varint::{varlong_bytes, write_varint, write_varlong};
 const BODY_BYTES_MAX: usize = i32::MAX as usize - BATCH_HEADER_BYTES;
 
 /// Why a batch cannot be made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, thiserror::Error)]
 pub enum BuildError {
     /// No record was appended, and no last offset was retained.
     #[error("a batch without records needs a last offset")]
@@ -27,13 +28,17 @@ pub enum BuildError {
     /// A record's offset lies before the base offset or the record before it, or more than 2³¹ behind the base offset.
     #[error("offset {0} does not follow the offsets before it")]
     Offset(Offset),
+    /// The codec failed.
+    #[error(transparent)]
+    Compression(CompressionError),
 }
 
 /// Collects records and makes a batch of them. Without further word: base offset 0, no leader epoch, create time, no producer.
 #[derive(Clone, Debug)]
 pub struct RecordBatchBuilder {
     header: BatchHeader,
-    body: Vec<u8>,
+    /// Room for the header, then the records.
+    batch: Vec<u8>,
     record_count: i32,
     next_offset_delta: i32,
     base_timestamp: Option<i64>,
@@ -53,7 +58,7 @@ impl RecordBatchBuilder {
     pub fn new() -> RecordBatchBuilder {
         RecordBatchBuilder {
             header: BatchHeader::empty(),
-            body: Vec::new(),
+            batch: vec![0; BATCH_HEADER_BYTES],
             record_count: 0,
             next_offset_delta: 0,
             base_timestamp: None,
@@ -135,7 +140,7 @@ impl RecordBatchBuilder {
 
     /// Length of the batch so far, uncompressed.
     pub fn total_bytes(&self) -> usize {
-        self.body.len().saturating_add(BATCH_HEADER_BYTES)
+        self.batch.len()
     }
 
     /// Appends a record at the next offset. `timestamp` is in milliseconds since 1970, -1 for none.
@@ -167,31 +172,43 @@ impl RecordBatchBuilder {
 
     /// Appends a record of another batch at its own offset, as the cleaner does: offsets may have gaps.
     pub fn append_record_at_its_offset(&mut self, record: &Record<'_>) -> Result<(), BuildError> {
-        let wrong = BuildError::Offset(record.offset);
-        let delta = record.offset.0.checked_sub(self.header.base_offset().0).ok_or(wrong)?;
-        let delta = i32::try_from(delta).map_err(|_| wrong)?;
+        let wrong = || BuildError::Offset(record.offset);
+        let delta = record.offset.0.checked_sub(self.header.base_offset().0).ok_or_else(wrong)?;
+        let delta = i32::try_from(delta).map_err(|_| wrong())?;
         if delta < self.next_offset_delta {
-            return Err(wrong);
+            return Err(wrong());
         }
         self.append_parts(delta, Parts::of(record))
     }
 
     /// Makes the batch reach up to `offset` although its last record lies before: the cleaner keeps the place of records that it drops.
     pub fn retain_last_offset(&mut self, offset: Offset) -> Result<(), BuildError> {
-        let wrong = BuildError::Offset(offset);
-        let delta = offset.0.checked_sub(self.header.base_offset().0).ok_or(wrong)?;
-        let next = i32::try_from(delta).ok().and_then(|delta| delta.checked_add(1)).ok_or(wrong)?;
+        let wrong = || BuildError::Offset(offset);
+        let delta = offset.0.checked_sub(self.header.base_offset().0).ok_or_else(wrong)?;
+        let next = i32::try_from(delta).ok().and_then(|delta| delta.checked_add(1)).ok_or_else(wrong)?;
         if next < self.next_offset_delta {
-            return Err(wrong);
+            return Err(wrong());
         }
         self.next_offset_delta = next;
         Ok(())
     }
 
     /// The batch, uncompressed, with its checksum.
-    pub fn build(self) -> Result<Vec<u8>, BuildError> {
-        let body = self.body.clone();
-        self.finish(super::CompressionType::None, &body)
+    pub fn build(mut self) -> Result<Vec<u8>, BuildError> {
+        let batch = std::mem::take(&mut self.batch);
+        self.finish(CompressionType::None, batch)
+    }
+
+    /// The batch, compressed, with its checksum.
+    pub fn build_compressed(
+        self,
+        compression: Compression,
+        compressor: &mut Compressor,
+    ) -> Result<Vec<u8>, BuildError> {
+        let mut batch = vec![0; BATCH_HEADER_BYTES];
+        let body = self.batch.get(BATCH_HEADER_BYTES..).unwrap_or_default();
+        compressor.compress_into(compression, body, &mut batch).map_err(BuildError::Compression)?;
+        self.finish(compression.compression_type(), batch)
     }
 
     fn append_parts(&mut self, offset_delta: i32, parts: Parts<'_>) -> Result<(), BuildError> {
@@ -201,26 +218,28 @@ impl RecordBatchBuilder {
         let next_offset_delta = offset_delta.checked_add(1).ok_or(BuildError::TooLarge)?;
         let inside = parts.inside_bytes(timestamp_delta, offset_delta);
         let length = i32::try_from(inside).map_err(|_| BuildError::TooLarge)?;
-        if self.body.len().saturating_add(inside).saturating_add(5) > BODY_BYTES_MAX {
+        if self.batch.len().saturating_add(inside).saturating_add(5) > BODY_BYTES_MAX {
             return Err(BuildError::TooLarge);
         }
-        write_varint(&mut self.body, length);
-        self.body.push(0);
-        write_varlong(&mut self.body, timestamp_delta);
-        write_varint(&mut self.body, offset_delta);
-        write_nullable(&mut self.body, parts.key)?;
-        write_nullable(&mut self.body, parts.value)?;
-        write_length(&mut self.body, parts.header_count)?;
-        self.body.extend_from_slice(parts.headers);
+        write_varint(&mut self.batch, length);
+        self.batch.push(0);
+        write_varlong(&mut self.batch, timestamp_delta);
+        write_varint(&mut self.batch, offset_delta);
+        write_nullable(&mut self.batch, parts.key)?;
+        write_nullable(&mut self.batch, parts.value)?;
+        write_length(&mut self.batch, parts.header_count)?;
+        self.batch.extend_from_slice(parts.headers);
         self.record_count = self.record_count.saturating_add(1);
         self.next_offset_delta = next_offset_delta;
         self.max_timestamp = self.max_timestamp.max(parts.timestamp);
         Ok(())
     }
 
-    fn finish(mut self, compression: super::CompressionType, body: &[u8]) -> Result<Vec<u8>, BuildError> {
+    /// Completes the header and puts it in front of the body, where room was kept for it.
+    fn finish(mut self, compression: CompressionType, mut batch: Vec<u8>) -> Result<Vec<u8>, BuildError> {
+        let (place, body) = batch.split_first_chunk_mut::<BATCH_HEADER_BYTES>().expect("room was kept for the header");
         let last_offset_delta = self.next_offset_delta.checked_sub(1).filter(|delta| *delta >= 0);
-        let body_bytes = u32::try_from(body.len()).ok().filter(|bytes| *bytes as usize <= BODY_BYTES_MAX);
+        let body_bytes = u32::try_from(body.len()).ok().filter(|_| body.len() <= BODY_BYTES_MAX);
         self.header.set_counts(self.record_count, last_offset_delta.ok_or(BuildError::Empty)?);
         self.header.set_body_bytes(body_bytes.ok_or(BuildError::TooLarge)?);
         self.header.set_compression(compression);
@@ -233,9 +252,7 @@ impl RecordBatchBuilder {
             None => self.header.set_max_timestamp(TimestampType::CreateTime, self.max_timestamp),
         }
         self.header.set_crc(self.header.compute_crc(body));
-        let mut batch = Vec::with_capacity(BATCH_HEADER_BYTES + body.len());
-        batch.extend_from_slice(self.header.as_bytes());
-        batch.extend_from_slice(body);
+        *place = *self.header.as_bytes();
         Ok(batch)
     }
 }

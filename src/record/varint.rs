@@ -2,6 +2,9 @@
 //!
 //! It must not know what a number means. Whatever would need more bits than the type has is refused, not cut.
 
+/// Bytes of the longest number.
+pub(super) const LONGEST_BYTES: usize = 10;
+
 /// Takes a 32-bit number off the front of `input`; `None` if the bytes end inside it or it is too large.
 pub(super) fn read_varint(input: &mut &[u8]) -> Option<i32> {
     // Most deltas and many lengths are one byte; the general case stands behind.
