@@ -156,8 +156,12 @@ struct AppendedBatches<'a> {
 
 impl<'a> AppendedBatches<'a> {
     fn stamp(batches: &[RecordBatch<'a>], state: &LogState) -> Result<AppendedBatches<'a>, AppendError> {
-        let mut append =
-            AppendedBatches { headers: Vec::with_capacity(batches.len()), bodies: Vec::new(), bytes: 0, timestamp_max: -1 };
+        let mut append = AppendedBatches {
+            headers: Vec::with_capacity(batches.len()),
+            bodies: Vec::new(),
+            bytes: 0,
+            timestamp_max: -1,
+        };
         let mut next_offset = state.end.offset;
         for batch in batches {
             let mut header = *batch.header();

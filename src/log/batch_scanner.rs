@@ -84,7 +84,8 @@ impl<'a> BatchScanner<'a> {
         }
         let position = self.position;
         let damaged = |reason| ScanError::Damaged { position, reason };
-        let header = BatchHeader::parse(self.bytes(position, BATCH_HEADER_BYTES)?).map_err(|error| damaged(error.into()))?;
+        let header =
+            BatchHeader::parse(self.bytes(position, BATCH_HEADER_BYTES)?).map_err(|error| damaged(error.into()))?;
         let batch = LocatedBatch { header, position };
         if batch.end() > self.end {
             return Err(damaged(Damage::Cut));
@@ -113,9 +114,10 @@ impl<'a> BatchScanner<'a> {
     fn bytes(&mut self, position: u64, wanted: usize) -> Result<&[u8], DiskError> {
         let left = usize::try_from(self.end.saturating_sub(position)).unwrap_or(usize::MAX);
         let wanted = wanted.min(left);
-        let held = position.checked_sub(self.chunk_at).map(|skip| skip as usize).filter(|skip| {
-            skip.checked_add(wanted).is_some_and(|end| end <= self.chunk.len())
-        });
+        let held = position
+            .checked_sub(self.chunk_at)
+            .map(|skip| skip as usize)
+            .filter(|skip| skip.checked_add(wanted).is_some_and(|end| end <= self.chunk.len()));
         let skip = match held {
             Some(skip) => skip,
             None => {

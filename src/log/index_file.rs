@@ -64,6 +64,18 @@ impl<const N: usize> IndexFile<N> {
         }
     }
 
+    /// Some entries from number `from` on; none only beyond the last.
+    pub(super) fn chunk(&mut self, from: usize) -> Result<Vec<[u8; N]>, DiskError> {
+        if from >= self.written {
+            return Ok(self.waiting.get(from - self.written..).unwrap_or_default().to_vec());
+        }
+        let count = (self.written - from).min(CHUNK_BYTES / N);
+        let mut chunk = vec![0; count * N];
+        let read = self.file.open()?.read_at((from * N) as u64, &mut chunk);
+        self.file.close();
+        Ok(chunk.get(..read?).unwrap_or_default().as_chunks::<N>().0.to_vec())
+    }
+
     /// How many entries, counted from the first, satisfy `is_before`.
     pub(super) fn count_before(&mut self, is_before: impl Fn(&[u8; N]) -> bool) -> Result<usize, DiskError> {
         if self.written == 0 || self.waiting.first().is_some_and(&is_before) {

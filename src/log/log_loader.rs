@@ -46,7 +46,8 @@ impl LogLoader<'_> {
             segment.recover(self.settings, |_, _| Ok(()))?;
         }
         let (base, active) = segments.iter_mut().next_back().expect("there is at least one");
-        let offset = active.find_next_offset().map_err(|error| LogError::malformed(self.directory, error.to_string()))?;
+        let offset =
+            active.find_next_offset().map_err(|error| LogError::malformed(self.directory, error.to_string()))?;
         let end = LogOffsetMetadata { offset, segment: *base, position: active.bytes() };
         let log_start = self.log_start.max(*segments.keys().next().expect("there is at least one"));
         Ok(LoadedLog { segments, log_start, recovery_point: self.recovery_point, end })

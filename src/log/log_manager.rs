@@ -35,7 +35,8 @@ impl LogManager {
             manager.disk.create_directory(directory)?;
             for entry in manager.disk.list(directory)? {
                 if let FolderKind::Current(partition) = parse_folder_name(&entry.name) {
-                    let log = manager.load(now, partition.clone(), &directory.join(&entry.name), Arc::clone(settings))?;
+                    let log =
+                        manager.load(now, partition.clone(), &directory.join(&entry.name), Arc::clone(settings))?;
                     manager.logs.write().expect("no panic while locked").insert(partition, log);
                 }
             }

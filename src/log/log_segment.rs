@@ -233,7 +233,8 @@ impl LogSegment {
         loop {
             match scanner.next_batch() {
                 Ok(Some((_, batch))) => {
-                    let is_representable = batch.last_offset().0.saturating_sub(self.base_offset.0) <= i64::from(i32::MAX);
+                    let is_representable =
+                        batch.last_offset().0.saturating_sub(self.base_offset.0) <= i64::from(i32::MAX);
                     if batch.base_offset() < next_offset || !is_representable {
                         break;
                     }

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use crate::env::{DiskError, DiskFile};
 use crate::log::index_file::IndexFile;
 use crate::log::lazy_file::LazyFile;
-use crate::log::log_file_name::OFFSET_INDEX;
 use crate::log::lazy_file::SegmentPlace;
+use crate::log::log_file_name::OFFSET_INDEX;
 use crate::types::Offset;
 
 /// Length of an entry: offset counted from the segment's base, and position.
@@ -47,7 +47,8 @@ impl OffsetIndex {
 
     /// Adds an entry; `offset` must be larger than that of the last and within 2^31 of the base.
     pub(super) fn append(&mut self, offset: Offset, position: u32) {
-        let relative = u32::try_from(offset.0 - self.base_offset.0).expect("the segment rolled before its offsets ran out");
+        let relative =
+            u32::try_from(offset.0 - self.base_offset.0).expect("the segment rolled before its offsets ran out");
         let mut entry = [0; OFFSET_ENTRY_BYTES];
         entry[..4].copy_from_slice(&relative.to_be_bytes());
         entry[4..].copy_from_slice(&position.to_be_bytes());
@@ -56,15 +57,17 @@ impl OffsetIndex {
 
     /// The greatest entry at or below `target`; without one, the segment's start.
     pub(super) fn lookup(&mut self, target: Offset) -> Result<OffsetPosition, DiskError> {
-        let relative = u32::try_from(target.0.saturating_sub(self.base_offset.0)).unwrap_or(if target < self.base_offset { 0 } else { u32::MAX });
+        let relative = u32::try_from(target.0.saturating_sub(self.base_offset.0))
+            .unwrap_or(if target < self.base_offset { 0 } else { u32::MAX });
         let found = self.entries.last_before(|[a, b, c, d, ..]| u32::from_be_bytes([*a, *b, *c, *d]) <= relative)?;
         Ok(found.map_or(OffsetPosition { offset: self.base_offset, position: 0 }, |entry| self.decode(entry)))
     }
 
     /// The offset of the first entry whose batch starts at or after `position`.
     pub(super) fn first_offset_from(&mut self, position: u64) -> Result<Option<Offset>, DiskError> {
-        let before =
-            self.entries.count_before(|[_, _, _, _, a, b, c, d]| u64::from(u32::from_be_bytes([*a, *b, *c, *d])) < position)?;
+        let before = self
+            .entries
+            .count_before(|[_, _, _, _, a, b, c, d]| u64::from(u32::from_be_bytes([*a, *b, *c, *d])) < position)?;
         Ok(self.entries.entry(before)?.map(|entry| self.decode(entry).offset))
     }
 

@@ -82,7 +82,8 @@ impl UnifiedLog {
             last_stable_offset: state.last_stable().offset,
             log_start_offset: state.log_start,
         };
-        let mut after = state.segments.range(..=offset).next_back().map_or(Bound::Unbounded, |(base, _)| Bound::Included(*base));
+        let mut after =
+            state.segments.range(..=offset).next_back().map_or(Bound::Unbounded, |(base, _)| Bound::Included(*base));
         while let Some(plan) = state.plan(offset, after, bound)? {
             drop(state);
             if let Some(range) = plan.find(offset, bytes_max, first_batch_whole)? {
@@ -109,7 +110,12 @@ impl UnifiedLog {
         if unchecked_from >= range.to {
             return Ok(range.to);
         }
-        let mut scanner = BatchScanner::new(&*plan.file, unchecked_from, plan.to, RECOVERY_CHUNK_BYTES.min((range.to - unchecked_from) as usize));
+        let mut scanner = BatchScanner::new(
+            &*plan.file,
+            unchecked_from,
+            plan.to,
+            RECOVERY_CHUNK_BYTES.min((range.to - unchecked_from) as usize),
+        );
         let mut checked_to = unchecked_from;
         while checked_to < range.to {
             match scanner.next_batch() {
@@ -157,7 +163,9 @@ impl LogState {
         after: Bound<Offset>,
         bound: LogOffsetMetadata,
     ) -> Result<Option<ReadPlan>, ReadError> {
-        let Some(base) = self.segments.range((after, Bound::Unbounded)).next().map(|(base, _)| *base) else { return Ok(None) };
+        let Some(base) = self.segments.range((after, Bound::Unbounded)).next().map(|(base, _)| *base) else {
+            return Ok(None);
+        };
         if offset >= bound.offset || base > bound.segment {
             return Ok(None);
         }

@@ -58,7 +58,8 @@ impl TimeIndex {
             return;
         }
         self.last = Some(entry);
-        let relative = u32::try_from(entry.offset.0 - self.base_offset.0).expect("the segment rolled before its offsets ran out");
+        let relative =
+            u32::try_from(entry.offset.0 - self.base_offset.0).expect("the segment rolled before its offsets ran out");
         let mut bytes = [0; TIME_ENTRY_BYTES];
         bytes[..8].copy_from_slice(&entry.timestamp.to_be_bytes());
         bytes[8..].copy_from_slice(&relative.to_be_bytes());

@@ -105,7 +105,11 @@ fn an_append_that_must_be_on_disk_hides_itself_and_all_behind_it_until_it_is_syn
     let point = log.sync_point().unwrap();
     append(&log, &["d"], Durability::Synced);
     log.synced(&point);
-    assert_eq!((log.high_watermark(), log.durable_end_offset()), (Offset(3), Offset(3)), "the sync covers what was there");
+    assert_eq!(
+        (log.high_watermark(), log.durable_end_offset()),
+        (Offset(3), Offset(3)),
+        "the sync covers what was there"
+    );
     log.synced(&log.sync_point().unwrap());
     assert_eq!((log.high_watermark(), log.durable_end_offset()), (Offset(4), Offset(4)));
     assert_eq!(read_all(&log, Offset(0)).len(), 4);
