@@ -13,12 +13,7 @@ mod log_loader;
 mod log_manager;
 pub mod log_validator;
 mod log_segment;
-pub mod log_validator;
 mod offset_index;
-mod producer_append_info;
-mod producer_snapshot;
-mod producer_state_entry;
-mod producer_state_manager;
 mod read;
 mod recent_batches;
 mod settings;
@@ -26,17 +21,14 @@ mod sync;
 #[cfg(test)]
 mod test_disk;
 mod time_index;
-mod transaction_index;
 mod unified_log;
 
-pub use append::{AppendInfo, AppendOrigin, Durability, TransactionContext};
+pub use append::{AppendInfo, AppendOrigin, Durability};
 pub use error::{AppendError, LogError, ReadError};
 pub use log_manager::LogManager;
-pub use producer_append_info::VerificationGuard;
 pub use read::{FetchData, FetchIsolation};
 pub use settings::LogSettings;
 pub use sync::SyncPoint;
-pub use transaction_index::AbortedTransaction;
 pub use unified_log::UnifiedLog;
 
 #[cfg(test)]
