@@ -8,10 +8,10 @@ pub mod cli;
 pub mod config; // one table of knobs
 pub mod coordinator; // group membership and committed offsets, as decisions
 pub mod env; // the doors to the outside: clock, selector, disk; traits only
-pub mod lookup_map; // a hash map without an order to depend on
 pub mod error_code; // Kafka's error codes
 pub mod limits; // every bound, and the assertions between them
 pub mod log; // offsets on disk: segments, indexes, recovery
+pub mod lookup_map; // a hash map without an order to depend on
 pub mod metadata; // topics, partitions, configs of this cluster, as a log of records and a cache
 pub mod metrics; // counters and histograms; who counts, calls it
 pub mod network; // the reactor: acceptor, processor, request channel

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::answer::Answer;
 use super::handlers::fetch::respond_fetched;
+use super::partition::Partition;
 use super::replica_manager::{LogKey, ReplicaManager};
 use crate::error_code::ErrorCode;
 use crate::log::{FetchIsolation, UnifiedLog};
@@ -35,7 +36,7 @@ pub(crate) struct TopicPlan {
 pub(crate) struct PartitionPlan {
     pub(crate) index: PartitionIndex,
     /// Where to read, or why that is impossible.
-    pub(crate) source: Result<(LogKey, Arc<UnifiedLog>), ErrorCode>,
+    pub(crate) source: Result<Arc<Partition>, ErrorCode>,
     pub(crate) offset: Offset,
     pub(crate) bytes_max: usize,
 }
@@ -44,7 +45,7 @@ impl FetchPlan {
     /// The logs whose growth may complete it.
     pub(crate) fn keys(&self) -> Vec<LogKey> {
         let partitions = self.topics.iter().flat_map(|topic| &topic.partitions);
-        partitions.filter_map(|partition| partition.source.as_ref().ok().map(|(key, _)| *key)).collect()
+        partitions.filter_map(|partition| partition.source.as_ref().ok().map(|source| source.key)).collect()
     }
 
     /// Whether an answer now would hold enough bytes, or an error that the client should hear of at once.
@@ -53,7 +54,7 @@ impl FetchPlan {
             // The cheap question first: most fetches wait for any byte at all.
             let mut sources = self.topics.iter().flat_map(|topic| &topic.partitions);
             return sources.any(|partition| match &partition.source {
-                Ok((_, log)) => log.is_offline() || readable_end(log, self.isolation) > partition.offset || log.log_start_offset() > partition.offset,
+                Ok(source) => is_worth_reading(&source.log, partition.offset, self.isolation),
                 Err(_) => false,
             });
         }
@@ -65,6 +66,11 @@ impl FetchPlan {
     pub(crate) fn answer(&self, replica_manager: &ReplicaManager, ticket: Ticket) -> Answer {
         respond_fetched(ticket, self, replica_manager.fetch(self))
     }
+}
+
+/// Whether a read from `offset` would find data or an error.
+fn is_worth_reading(log: &UnifiedLog, offset: Offset, isolation: FetchIsolation) -> bool {
+    log.is_offline() || readable_end(log, isolation) > offset || log.log_start_offset() > offset
 }
 
 /// The offset up to which a reader of this isolation sees.

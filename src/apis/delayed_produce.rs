@@ -6,16 +6,14 @@ use std::sync::Arc;
 
 use super::answer::Answer;
 use super::handlers::produce::{TopicOutcome, respond_produced};
-use super::replica_manager::LogKey;
+use super::partition::Partition;
 use crate::error_code::ErrorCode;
-use crate::log::UnifiedLog;
 use crate::types::{Offset, Ticket};
 
 /// One appended batch that waits.
 #[derive(Debug)]
 pub(crate) struct Awaited {
-    pub(crate) key: LogKey,
-    pub(crate) log: Arc<UnifiedLog>,
+    pub(crate) partition: Arc<Partition>,
     /// The high watermark that makes it durable.
     pub(crate) required: Offset,
     /// Where in the outcomes it stands: topic, partition.
@@ -24,11 +22,11 @@ pub(crate) struct Awaited {
 
 impl Awaited {
     fn is_durable(&self) -> bool {
-        self.log.high_watermark() >= self.required
+        self.partition.log.high_watermark() >= self.required
     }
 
     fn is_lost(&self) -> bool {
-        self.log.is_offline()
+        self.partition.log.is_offline()
     }
 }
 

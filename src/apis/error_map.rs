@@ -3,6 +3,7 @@
 //! It must not know which API asks.
 
 use crate::error_code::ErrorCode;
+use crate::log::log_validator::ValidationError;
 use crate::log::{AppendError, ReadError};
 
 impl From<&AppendError> for ErrorCode {
@@ -19,6 +20,29 @@ impl From<&AppendError> for ErrorCode {
             AppendError::OffsetsExhausted => ErrorCode::UnknownServerError,
             AppendError::DiskFull | AppendError::Offline | AppendError::Disk(_) => ErrorCode::KafkaStorageError,
             AppendError::Deleted => ErrorCode::UnknownTopicOrPartition,
+        }
+    }
+}
+
+impl From<&ValidationError> for ErrorCode {
+    fn from(error: &ValidationError) -> ErrorCode {
+        match error {
+            ValidationError::Corrupt(_) | ValidationError::Checksum(_) => ErrorCode::CorruptMessage,
+            ValidationError::ZstdNotAllowed => ErrorCode::UnsupportedCompressionType,
+            ValidationError::TooLarge { .. } => ErrorCode::MessageTooLarge,
+            ValidationError::InvalidTimestamps(_) => ErrorCode::InvalidTimestamp,
+            ValidationError::NoBatch
+            | ValidationError::MoreThanOneBatch
+            | ValidationError::OldMagic(_)
+            | ValidationError::BaseOffset(_)
+            | ValidationError::OffsetRange { .. }
+            | ValidationError::RecordCount(_)
+            | ValidationError::CountMismatch { .. }
+            | ValidationError::ControlBatch
+            | ValidationError::Sequence(_)
+            | ValidationError::Unreadable(_)
+            | ValidationError::InvalidRecords(_)
+            | ValidationError::Rebuild(_) => ErrorCode::InvalidRecord,
         }
     }
 }

@@ -15,6 +15,7 @@ use super::deadlines::Deadlines;
 use super::handlers;
 use super::log_directory::LogDirectory;
 use super::replica_manager::{LogKey, ReplicaManager};
+use super::request_local::RequestLocal;
 use super::sync_queue::{SyncQueue, SyncRound};
 use crate::config::Settings;
 use crate::env::{Disk, DiskError, SyncJob, Wake};
@@ -59,9 +60,9 @@ impl KafkaApis {
     }
 
     /// Handles one request.
-    pub fn handle(&self, now: Now, request: ApiRequest) -> Outcome {
+    pub fn handle(&self, now: Now, local: &mut RequestLocal, request: ApiRequest) -> Outcome {
         let handled = match ApiKey::from_code(request.ticket.api_key) {
-            Some(api_key) => self.dispatch(api_key, now, &request),
+            Some(api_key) => self.dispatch(api_key, now, local, &request),
             None => Ok(Answer::Close("an API that is not served").into()),
         };
         handled.unwrap_or_else(|error| {
@@ -70,9 +71,15 @@ impl KafkaApis {
         })
     }
 
-    fn dispatch(&self, api_key: ApiKey, now: Now, request: &ApiRequest) -> Result<Outcome, DecodeError> {
+    fn dispatch(
+        &self,
+        api_key: ApiKey,
+        now: Now,
+        local: &mut RequestLocal,
+        request: &ApiRequest,
+    ) -> Result<Outcome, DecodeError> {
         match api_key {
-            ApiKey::Produce => handlers::produce::handle(self, now, request),
+            ApiKey::Produce => handlers::produce::handle(self, now, local, request),
             ApiKey::Fetch => handlers::fetch::handle(self, now, request),
             ApiKey::ListOffsets => handlers::list_offsets::handle(self, request),
             ApiKey::Metadata => handlers::metadata::handle(self, now, request),
@@ -133,7 +140,7 @@ impl KafkaApis {
         let mut id = [0; 16];
         self.random.lock().expect("x").fill_bytes(&mut id);
         let key = LogKey { topic_id: TopicId(id), partition: PartitionIndex(0) };
-        self.logs.open(now, &Arc::from(name), key, Arc::new(LogSettings::default())).expect("tmp");
+        self.logs.open(now, &Arc::from(name), key, Arc::new(LogSettings::default()), Default::default()).expect("tmp");
     }
 
     /// The address that a client of this request's listener is told.

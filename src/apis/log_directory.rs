@@ -5,9 +5,11 @@
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
 
+use super::partition::Partition;
 use super::replica_manager::LogKey;
 use crate::env::SyncJob;
-use crate::log::{LogError, LogManager, LogSettings, SyncPoint, UnifiedLog};
+use crate::log::log_validator::ValidationSettings;
+use crate::log::{LogError, LogManager, LogSettings, SyncPoint};
 use crate::lookup_map::LookupMap;
 use crate::types::{Now, PartitionIndex, TopicId, TopicPartition};
 
@@ -25,7 +27,7 @@ pub(crate) struct LogDirectory {
 #[derive(Debug, Default)]
 struct Index {
     ids: LookupMap<Arc<str>, TopicId>,
-    logs: LookupMap<LogKey, Arc<UnifiedLog>>,
+    partitions: LookupMap<LogKey, Arc<Partition>>,
 }
 
 impl LogDirectory {
@@ -37,16 +39,15 @@ impl LogDirectory {
         &self.manager
     }
 
-    pub(crate) fn find(&self, topic: &str, partition: PartitionIndex) -> Option<(LogKey, Arc<UnifiedLog>)> {
+    pub(crate) fn find(&self, topic: &str, partition: PartitionIndex) -> Option<Arc<Partition>> {
         let index = self.index.read().unwrap_or_else(PoisonError::into_inner);
         let key = LogKey { topic_id: *index.ids.get(topic)?, partition };
-        index.logs.get(&key).map(|log| (key, Arc::clone(log)))
+        index.partitions.get(&key).cloned()
     }
 
-    pub(crate) fn find_by_id(&self, topic_id: TopicId, partition: PartitionIndex) -> Option<(LogKey, Arc<UnifiedLog>)> {
-        let key = LogKey { topic_id, partition };
+    pub(crate) fn find_by_id(&self, topic_id: TopicId, partition: PartitionIndex) -> Option<Arc<Partition>> {
         let index = self.index.read().unwrap_or_else(PoisonError::into_inner);
-        index.logs.get(&key).map(|log| (key, Arc::clone(log)))
+        index.partitions.get(&LogKey { topic_id, partition }).cloned()
     }
 
     /// Makes the log of a partition, or takes the one that is on disk.
@@ -56,13 +57,15 @@ impl LogDirectory {
         topic: &Arc<str>,
         key: LogKey,
         settings: Arc<LogSettings>,
-    ) -> Result<Arc<UnifiedLog>, LogError> {
+        validation: ValidationSettings,
+    ) -> Result<Arc<Partition>, LogError> {
         let partition = TopicPartition { topic: Arc::clone(topic), partition: key.partition };
         let log = self.manager.create(now, &partition, settings)?;
+        let partition = Arc::new(Partition { key, log, validation });
         let mut index = self.index.write().unwrap_or_else(PoisonError::into_inner);
         index.ids.insert(Arc::clone(topic), key.topic_id);
-        index.logs.insert(key, Arc::clone(&log));
-        Ok(log)
+        index.partitions.insert(key, Arc::clone(&partition));
+        Ok(partition)
     }
 
     /// The cheapest job that covers these points.

@@ -11,12 +11,15 @@ mod error_map; // from the rooms' errors to Kafka's codes
 mod handlers; // one file per API
 mod kafka_apis; // the dispatcher
 mod log_directory; // topic names and ids, joined with logs
+mod partition; // one partition as requests see it
 mod replica_manager; // appends and reads, and those who wait for them
+mod request_local; // what one handler keeps to itself
 mod sync_queue; // whose bytes must reach the disk
 
 pub use answer::{Answer, Completion, Outcome};
 pub use api_request::ApiRequest;
 pub use kafka_apis::{ApiWakers, KafkaApis};
+pub use request_local::RequestLocal;
 pub use sync_queue::SyncRound;
 
 /// Topics that the broker keeps for itself.

@@ -3,6 +3,7 @@
 //!
 //! Offsets come out of appends and nowhere else. It must not know how a request or an answer is worded.
 
+use std::borrow::Cow;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use bytes::Bytes;
@@ -12,10 +13,12 @@ use super::deadlines::Deadlines;
 use super::delayed_fetch::{FetchPlan, PartitionPlan};
 use super::delayed_produce::DelayedProduce;
 use super::log_directory::LogDirectory;
+use super::partition::Partition;
 use super::sync_queue::{SyncQueue, SyncRound};
 use crate::env::{DiskError, Piece, SyncJob};
 use crate::error_code::ErrorCode;
-use crate::log::{AppendOrigin, Durability, ReadError, SyncPoint, UnifiedLog};
+use crate::log::log_validator::{LogValidator, ValidatedBatch, ValidationError, ValidationOrigin, ValidationSettings};
+use crate::log::{AppendError, AppendOrigin, Durability, ReadError, SyncPoint, UnifiedLog};
 use crate::purgatory::Purgatory;
 use crate::types::{ConnectionId, Instant, Now, Offset, PartitionIndex, Ticket, TopicId, WallTime};
 
@@ -45,6 +48,34 @@ pub(crate) struct Refusal {
     pub(crate) record_errors: Vec<(i32, Option<String>)>,
 }
 
+impl From<AppendError> for Refusal {
+    fn from(error: AppendError) -> Refusal {
+        Refusal { error: ErrorCode::from(&error), message: Some(error.to_string()), record_errors: Vec::new() }
+    }
+}
+
+impl From<ValidationError> for Refusal {
+    fn from(error: ValidationError) -> Refusal {
+        let (code, message) = (ErrorCode::from(&error), Some(error.to_string()));
+        let record_errors = match error {
+            ValidationError::InvalidRecords(rejected) | ValidationError::InvalidTimestamps(rejected) => {
+                rejected.into_iter().map(|record| (record.batch_index, Some(record.message.to_string()))).collect()
+            }
+            _ => Vec::new(),
+        };
+        Refusal { error: code, message, record_errors }
+    }
+}
+
+/// The bytes to append: the producer's own, or a copy where the validator had to change any of them.
+fn settled_bytes(batch: &Bytes, validated: &ValidatedBatch<'_>) -> Bytes {
+    let header = validated.header.as_bytes();
+    if matches!(validated.body, Cow::Borrowed(_)) && batch.starts_with(header) {
+        return batch.clone();
+    }
+    [header.as_slice(), validated.body.as_ref()].concat().into()
+}
+
 /// What a fetch found, in the order of its plan.
 #[derive(Debug)]
 pub(crate) struct Fetched {
@@ -68,7 +99,13 @@ impl FetchedPartition {
     /// A partition with an error has no offsets, so that the client looks them up.
     fn failed(error: ErrorCode) -> FetchedPartition {
         let none = Offset(-1);
-        FetchedPartition { error, high_watermark: none, last_stable_offset: none, log_start_offset: none, records: Vec::new() }
+        FetchedPartition {
+            error,
+            high_watermark: none,
+            last_stable_offset: none,
+            log_start_offset: none,
+            records: Vec::new(),
+        }
     }
 }
 
@@ -93,12 +130,12 @@ impl ReplicaManager {
     }
 
     /// The log of a topic's partition.
-    pub(crate) fn find(&self, topic: &str, partition: PartitionIndex) -> Option<(LogKey, Arc<UnifiedLog>)> {
+    pub(crate) fn find(&self, topic: &str, partition: PartitionIndex) -> Option<Arc<Partition>> {
         self.logs.find(topic, partition)
     }
 
     /// The log of a partition of the topic with this id.
-    pub(crate) fn find_by_id(&self, topic_id: TopicId, partition: PartitionIndex) -> Option<(LogKey, Arc<UnifiedLog>)> {
+    pub(crate) fn find_by_id(&self, topic_id: TopicId, partition: PartitionIndex) -> Option<Arc<Partition>> {
         self.logs.find_by_id(topic_id, partition)
     }
 
@@ -106,25 +143,25 @@ impl ReplicaManager {
     pub(crate) fn append(
         &self,
         now: Now,
-        key: LogKey,
-        log: &Arc<UnifiedLog>,
+        validator: &mut LogValidator,
+        partition: &Partition,
         batch: Bytes,
-        _produce_version: i16,
+        produce_version: i16,
         durability: Durability,
     ) -> Result<Appended, Refusal> {
-        let appended = log.append(now, batch, AppendOrigin::Client, durability).map_err(|error| Refusal {
-            error: ErrorCode::from(&error),
-            message: Some(error.to_string()),
-            record_errors: Vec::new(),
-        })?;
+        let validation = ValidationSettings { is_zstd_allowed: produce_version >= 7, ..partition.validation };
+        let validated = validator.validate(&batch, &validation, ValidationOrigin::Client, now)?;
+        let log_append_time = validated.log_append_time;
+        let settled = settled_bytes(&batch, &validated);
+        let appended = partition.log.append(now, settled, AppendOrigin::Client, durability)?;
         if durability == Durability::Synced || appended.is_sync_due {
-            self.syncs.want(key, log);
+            self.syncs.want(partition.key, &partition.log);
         }
         Ok(Appended {
             base_offset: appended.base_offset,
             last_offset: appended.last_offset,
             log_start_offset: appended.log_start_offset,
-            log_append_time: None,
+            log_append_time,
         })
     }
 
@@ -136,7 +173,7 @@ impl ReplicaManager {
         timeout_ms: i32,
         delayed: DelayedProduce,
     ) -> Vec<Completion> {
-        let keys: Vec<LogKey> = delayed.awaited.iter().map(|awaited| awaited.key).collect();
+        let keys: Vec<LogKey> = delayed.awaited.iter().map(|awaited| awaited.partition.key).collect();
         let deadline = now.instant.after_ms(i64::from(timeout_ms));
         self.deadlines.add(deadline);
         self.produces().watch(ticket, delayed, keys.clone(), deadline);
@@ -161,7 +198,7 @@ impl ReplicaManager {
     }
 
     fn read(&self, plan: &FetchPlan, partition: &PartitionPlan, taken: usize) -> Result<FetchedPartition, ErrorCode> {
-        let (_, log) = partition.source.as_ref().map_err(|error| *error)?;
+        let log = &partition.source.as_ref().map_err(|error| *error)?.log;
         let bytes_max = partition.bytes_max.min(plan.bytes_max.saturating_sub(taken));
         let data = log.read(partition.offset, bytes_max, plan.isolation, taken == 0).map_err(|error| {
             if !matches!(error, ReadError::OffsetOutOfRange { .. }) {
@@ -233,8 +270,10 @@ impl ReplicaManager {
     pub(crate) fn expire(&self, now: Now) -> Vec<Completion> {
         let produces = self.produces().expire(now.instant);
         let fetches = self.fetches().expire(now.instant);
-        let produces = produces.into_iter().map(|(ticket, delayed)| Completion { ticket, answer: delayed.answer(ticket) });
-        let fetches = fetches.into_iter().map(|(ticket, plan)| Completion { ticket, answer: plan.answer(self, ticket) });
+        let produces =
+            produces.into_iter().map(|(ticket, delayed)| Completion { ticket, answer: delayed.answer(ticket) });
+        let fetches =
+            fetches.into_iter().map(|(ticket, plan)| Completion { ticket, answer: plan.answer(self, ticket) });
         produces.chain(fetches).collect()
     }
 

@@ -110,10 +110,11 @@ impl ConnectionQuotas {
         let total_is_full = !protected && counts.total >= self.limits.connections_max;
         let listener_max = self.limits.listeners.get(listener).map_or(u32::MAX, |limits| limits.connections_max);
         if let Some(count) = counts.per_listener.get_mut(listener)
-            && (total_is_full || count.connections >= listener_max) {
-                count.waits = true;
-                return Admission::Full;
-            }
+            && (total_is_full || count.connections >= listener_max)
+        {
+            count.waits = true;
+            return Admission::Full;
+        }
         let address_max =
             self.limits.per_ip_overrides.get(&address).copied().unwrap_or(self.limits.connections_per_ip_max);
         if counts.per_ip.get(&address).copied().unwrap_or(0) >= address_max {

@@ -49,10 +49,12 @@ impl NetworkReceive {
         mut budget_bytes: usize,
     ) -> io::Result<Received> {
         loop {
-            if self.body.is_none() && self.surplus.len() >= FRAME_PREFIX_BYTES
-                && let Some(refused) = self.start_body(frame_bytes_max, pool) {
-                    return Ok(refused);
-                }
+            if self.body.is_none()
+                && self.surplus.len() >= FRAME_PREFIX_BYTES
+                && let Some(refused) = self.start_body(frame_bytes_max, pool)
+            {
+                return Ok(refused);
+            }
             if let Some((body, filled)) = self.body.take() {
                 if filled == body.len() {
                     return Ok(Received::Frame(body.freeze()));

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use super::threads::{Phase, run_acceptor, run_handler, run_processor, run_role, wake_all};
-use super::{FileDisk, MioNetwork, MioSelector, Parker, SystemClock, Termination, raise_descriptor_limit, seed_from_system};
+use super::{
+    FileDisk, MioNetwork, MioSelector, Parker, SystemClock, Termination, raise_descriptor_limit, seed_from_system,
+};
 use crate::config::Settings;
 use crate::env::{Clock, Disk, Wake};
 use crate::server::{Broker, BrokerEnvironment, RoleWakers, StartError};

@@ -113,7 +113,11 @@ impl<S: Selector> Broker<S> {
             apis: Arc::clone(&apis),
             processor_settings: ProcessorSettings {
                 frame_bytes_max: settings.network.request_bytes_max,
-                idle_max: settings.network.connection_idle_ms_max.and_then(|ms| u64::try_from(ms).ok()).map(Duration::from_millis),
+                idle_max: settings
+                    .network
+                    .connection_idle_ms_max
+                    .and_then(|ms| u64::try_from(ms).ok())
+                    .map(Duration::from_millis),
                 quantum,
             },
             options: SocketOptions {
@@ -152,7 +156,8 @@ impl<S: Selector> Broker<S> {
             let id = ProcessorId(u32::try_from(self.processors.len()).unwrap_or(u32::MAX));
             let queue = Arc::new(ConnectionQueue::new(Arc::clone(&acceptor), selector.waker()));
             let shared = joint.for_processor(Arc::clone(&queue));
-            let processor = Processor::new(id, Arc::clone(&listener.context), joint.processor_settings, shared, selector);
+            let processor =
+                Processor::new(id, Arc::clone(&listener.context), joint.processor_settings, shared, selector);
             let handler = RequestHandler::beside(
                 id,
                 Arc::clone(&joint.requests),
@@ -205,13 +210,14 @@ fn open_listeners<N: Network>(
         let endpoint = &listener.endpoint;
         let backlog = u32::try_from(settings.listen_backlog).unwrap_or(1);
         let receive_buffer_bytes = settings.receive_buffer_bytes.and_then(|bytes| u32::try_from(bytes).ok());
-        let socket = network.listen(&endpoint.host, endpoint.port, backlog, receive_buffer_bytes).map_err(|source| {
-            StartError::Listen {
-                listener: endpoint.name.clone(),
-                address: format!("{}:{}", endpoint.host, endpoint.port),
-                source,
-            }
-        })?;
+        let socket =
+            network.listen(&endpoint.host, endpoint.port, backlog, receive_buffer_bytes).map_err(|source| {
+                StartError::Listen {
+                    listener: endpoint.name.clone(),
+                    address: format!("{}:{}", endpoint.host, endpoint.port),
+                    source,
+                }
+            })?;
         let processors = (0..listener.network_threads.max(1)).map(|_| selector()).collect::<Result<Vec<_>, _>>()?;
         let context = Arc::new(ListenerContext { index, name: endpoint.name.clone() });
         opening.push(Opening { context, selector: selector()?, socket, processors });

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use super::delivery::Delivery;
-use crate::apis::{ApiRequest, KafkaApis};
+use crate::apis::{ApiRequest, KafkaApis, RequestLocal};
 use crate::env::{Clock, Step};
 use crate::network::{Request, RequestChannel};
 use crate::types::{Now, ProcessorId};
@@ -15,6 +15,7 @@ pub struct RequestHandler {
     place: Place,
     requests: Arc<RequestChannel>,
     apis: Arc<KafkaApis>,
+    local: RequestLocal,
     delivery: Delivery,
 }
 
@@ -35,7 +36,7 @@ impl RequestHandler {
         stopwatch: Arc<dyn Clock>,
     ) -> RequestHandler {
         let delivery = Delivery::new(Arc::clone(&requests), stopwatch, None);
-        RequestHandler { place: Place::Pool(number), requests, apis, delivery }
+        RequestHandler { place: Place::Pool(number), requests, apis, local: RequestLocal::new(), delivery }
     }
 
     /// A handler that shares the thread of `processor`.
@@ -46,7 +47,7 @@ impl RequestHandler {
         stopwatch: Arc<dyn Clock>,
     ) -> RequestHandler {
         let delivery = Delivery::new(Arc::clone(&requests), stopwatch, Some(processor));
-        RequestHandler { place: Place::Beside, requests, apis, delivery }
+        RequestHandler { place: Place::Beside, requests, apis, local: RequestLocal::new(), delivery }
     }
 
     /// Handles one request, or the news of one closed connection.
@@ -70,6 +71,7 @@ impl RequestHandler {
         let ticket = request.ticket;
         let outcome = self.apis.handle(
             now,
+            &mut self.local,
             ApiRequest {
                 ticket,
                 frame: request.frame,

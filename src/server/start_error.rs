@@ -8,7 +8,9 @@ use crate::log::LogError;
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     /// A listener's address cannot be bound.
-    #[error("cannot listen on {address} (listener {listener}): {source}; is another broker running, or is the port in use? change `listeners`")]
+    #[error(
+        "cannot listen on {address} (listener {listener}): {source}; is another broker running, or is the port in use? change `listeners`"
+    )]
     Listen {
         /// The listener's name.
         listener: String,

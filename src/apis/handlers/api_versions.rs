@@ -33,13 +33,19 @@ fn range_of(api_key: ApiKey) -> ApiVersion {
 
 /// Why a well-formed request is refused: a client name that cannot be one, or another broker meant.
 fn refusal(apis: &KafkaApis, version: i16, message: &ApiVersionsRequest<'_>) -> ErrorCode {
-    if version >= 3 && !(is_software_name(message.client_software_name) && is_software_name(message.client_software_version)) {
+    if version >= 3
+        && !(is_software_name(message.client_software_name) && is_software_name(message.client_software_version))
+    {
         return ErrorCode::InvalidRequest;
     }
     match (message.cluster_id, message.node_id) {
         (None, -1) => ErrorCode::None,
         (Some(cluster_id), node_id) if node_id != -1 => {
-            if cluster_id == apis.cluster_id() && node_id == apis.broker_id().0 { ErrorCode::None } else { ErrorCode::RebootstrapRequired }
+            if cluster_id == apis.cluster_id() && node_id == apis.broker_id().0 {
+                ErrorCode::None
+            } else {
+                ErrorCode::RebootstrapRequired
+            }
         }
         _ => ErrorCode::InvalidRequest,
     }

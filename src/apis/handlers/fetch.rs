@@ -35,7 +35,11 @@ fn plan(apis: &KafkaApis, version: i16, message: &FetchRequest<'_>) -> FetchPlan
     let bytes_max = usize_or_zero(message.max_bytes).min(apis.settings().request.fetch_bytes_max);
     FetchPlan {
         topics: message.topics.iter().map(|topic| plan_topic(apis, version, topic)).collect(),
-        isolation: if message.isolation_level == 1 { FetchIsolation::TransactionCommitted } else { FetchIsolation::HighWatermark },
+        isolation: if message.isolation_level == 1 {
+            FetchIsolation::TransactionCommitted
+        } else {
+            FetchIsolation::HighWatermark
+        },
         bytes_min: usize_or_zero(message.min_bytes).min(bytes_max),
         bytes_max,
     }
@@ -46,12 +50,7 @@ fn plan_topic(apis: &KafkaApis, version: i16, topic: &FetchTopic<'_>) -> TopicPl
     TopicPlan { name: Arc::from(topic.topic), topic_id: topic.topic_id, partitions: partitions.collect() }
 }
 
-fn plan_partition(
-    apis: &KafkaApis,
-    version: i16,
-    topic: &FetchTopic<'_>,
-    partition: &FetchPartition,
-) -> PartitionPlan {
+fn plan_partition(apis: &KafkaApis, version: i16, topic: &FetchTopic<'_>, partition: &FetchPartition) -> PartitionPlan {
     let index = PartitionIndex(partition.partition);
     let source = if version >= 13 {
         apis.replica_manager().find_by_id(topic.topic_id, index).ok_or(ErrorCode::UnknownTopicId)
@@ -79,7 +78,8 @@ pub(crate) fn respond_fetched(ticket: Ticket, plan: &FetchPlan, fetched: Fetched
         partitions: topic.partitions.iter().zip(found.by_ref()).map(|(plan, found)| data_of(plan, found)).collect(),
     });
     let response = FetchResponse { responses: responses.collect(), ..Default::default() };
-    let extents = fetched.partitions.iter().map(|partition| partition.records.clone()).filter(|records| !records.is_empty());
+    let extents =
+        fetched.partitions.iter().map(|partition| partition.records.clone()).filter(|records| !records.is_empty());
     respond_with_extents(ticket, &response, extents)
 }
 

@@ -35,11 +35,15 @@ fn look_up(
     isolation: FetchIsolation,
 ) -> ListOffsetsPartitionResponse {
     let response = ListOffsetsPartitionResponse { partition_index: partition.partition_index, ..Default::default() };
-    let Some((_, log)) = apis.replica_manager().find(topic, PartitionIndex(partition.partition_index)) else {
+    let Some(found) = apis.replica_manager().find(topic, PartitionIndex(partition.partition_index)) else {
         return ListOffsetsPartitionResponse { error_code: ErrorCode::UnknownTopicOrPartition.code(), ..response };
     };
+    let log = &found.log;
     let offset = match partition.timestamp {
-        LATEST => match isolation { FetchIsolation::TransactionCommitted => log.last_stable_offset(), _ => log.high_watermark() },
+        LATEST => match isolation {
+            FetchIsolation::TransactionCommitted => log.last_stable_offset(),
+            _ => log.high_watermark(),
+        },
         EARLIEST => log.log_start_offset(),
         _ => crate::types::Offset(-1),
     };

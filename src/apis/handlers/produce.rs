@@ -7,6 +7,7 @@ use crate::apis::api_request::{ApiRequest, respond};
 use crate::apis::delayed_produce::{Awaited, DelayedProduce};
 use crate::apis::kafka_apis::KafkaApis;
 use crate::apis::replica_manager::Appended;
+use crate::apis::request_local::RequestLocal;
 use crate::error_code::ErrorCode;
 use crate::log::Durability;
 use crate::protocol::messages::produce::{
@@ -73,7 +74,12 @@ impl PartitionOutcome {
 }
 
 /// Appends every batch, then answers, parks, stays silent or closes, as `acks` says.
-pub(crate) fn handle(apis: &KafkaApis, now: Now, request: &ApiRequest) -> Result<Outcome, DecodeError> {
+pub(crate) fn handle(
+    apis: &KafkaApis,
+    now: Now,
+    local: &mut RequestLocal,
+    request: &ApiRequest,
+) -> Result<Outcome, DecodeError> {
     let message: ProduceRequest<'_> = request.decode()?;
     let acks = match message.acks {
         0 => Acks::None,
@@ -81,9 +87,10 @@ pub(crate) fn handle(apis: &KafkaApis, now: Now, request: &ApiRequest) -> Result
         -1 => Acks::All,
         _ => return Ok(refuse_all(request, &message, ErrorCode::InvalidRequiredAcks).into()),
     };
-    let mut produce = Produce { apis, now, request, acks, awaited: Vec::new(), completions: Vec::new() };
+    let mut produce = Produce { apis, now, local, request, acks, awaited: Vec::new(), completions: Vec::new() };
     let topics = message.topic_data.iter().filter(|topic| !topic.partition_data.is_empty());
-    let outcomes: Vec<TopicOutcome> = topics.enumerate().map(|(place, topic)| produce.append_topic(place, topic)).collect();
+    let outcomes: Vec<TopicOutcome> =
+        topics.enumerate().map(|(place, topic)| produce.append_topic(place, topic)).collect();
     let (awaited, mut completions) = (produce.awaited, produce.completions);
     let answer = match acks {
         Acks::None if has_error(&outcomes) => Answer::Close("acks=0 and an error, of which only the close can tell"),
@@ -103,6 +110,7 @@ pub(crate) fn handle(apis: &KafkaApis, now: Now, request: &ApiRequest) -> Result
 struct Produce<'a> {
     apis: &'a KafkaApis,
     now: Now,
+    local: &'a mut RequestLocal,
     request: &'a ApiRequest,
     acks: Acks,
     awaited: Vec<Awaited>,
@@ -131,11 +139,13 @@ impl Produce<'_> {
         } else {
             replica_manager.find(topic.name, index).ok_or(ErrorCode::UnknownTopicOrPartition)
         };
-        let (key, log) = match found {
+        let partition = match found {
             Ok(found) => found,
             Err(error) => return PartitionOutcome::failed(data.index, error, None),
         };
-        if crate::apis::is_internal_topic(&log.topic_partition().topic) && self.request.client_id() != "__admin_client" {
+        if crate::apis::is_internal_topic(&partition.log.topic_partition().topic)
+            && self.request.client_id() != "__admin_client"
+        {
             return PartitionOutcome::failed(data.index, ErrorCode::InvalidTopicException, None);
         }
         let RecordsField::Bytes(records) = data.records else {
@@ -143,15 +153,18 @@ impl Produce<'_> {
             return PartitionOutcome::failed(data.index, ErrorCode::InvalidRecord, message);
         };
         let batch = self.request.frame.slice_ref(records);
-        match replica_manager.append(self.now, key, &log, batch, self.request.version(), self.durability()) {
+        let (version, durability) = (self.request.version(), self.durability());
+        let validator = &mut self.local.validator;
+        match replica_manager.append(self.now, validator, &partition, batch, version, durability) {
             Ok(appended) => {
-                if self.acks == Acks::All && log.high_watermark() <= appended.last_offset {
+                let outcome = outcome_of(data.index, &appended);
+                if self.acks == Acks::All && partition.log.high_watermark() <= appended.last_offset {
                     let required = appended.last_offset.plus(1);
-                    self.awaited.push(Awaited { key, log, required, place });
+                    self.awaited.push(Awaited { partition, required, place });
                 } else {
-                    self.completions.extend(replica_manager.high_watermark_moved(self.now, key));
+                    self.completions.extend(replica_manager.high_watermark_moved(self.now, partition.key));
                 }
-                outcome_of(data.index, &appended)
+                outcome
             }
             Err(refusal) => {
                 let mut outcome = PartitionOutcome::failed(data.index, refusal.error, refusal.message);
@@ -162,7 +175,11 @@ impl Produce<'_> {
     }
 
     fn durability(&self) -> Durability {
-        if self.acks == Acks::All && self.apis.settings().log.acks_all_fsync { Durability::Synced } else { Durability::Written }
+        if self.acks == Acks::All && self.apis.settings().log.acks_all_fsync {
+            Durability::Synced
+        } else {
+            Durability::Written
+        }
     }
 }
 
@@ -190,7 +207,11 @@ fn refuse_all(request: &ApiRequest, message: &ProduceRequest<'_>, error: ErrorCo
         .map(|topic| TopicOutcome {
             name: topic.name.to_string(),
             topic_id: topic.topic_id,
-            partitions: topic.partition_data.iter().map(|data| PartitionOutcome::failed(data.index, error, None)).collect(),
+            partitions: topic
+                .partition_data
+                .iter()
+                .map(|data| PartitionOutcome::failed(data.index, error, None))
+                .collect(),
         })
         .collect();
     respond_produced(request.ticket, &outcomes)
@@ -222,4 +243,3 @@ fn response_of(outcome: &PartitionOutcome) -> PartitionProduceResponse<'_> {
         ..Default::default()
     }
 }
-
