@@ -7,6 +7,12 @@ pub mod conformance; // the contract of the doors, clause by clause, for real an
 pub mod keyed; // decisions as a function of names
 pub mod trace; // one number for everything that happened
 
+pub mod checker; // what must be true of every run
+pub mod client; // hostile, deterministic clients of the broker
+pub mod run; // one seed from start to verdict
+
+mod actor;
+mod broker_machine;
 mod client_socket;
 mod disk_crash;
 mod disk_state;
@@ -18,6 +24,7 @@ mod sim_clock;
 mod sim_connection;
 mod sim_disk;
 mod sim_listener;
+mod sim_network;
 mod sim_parker;
 mod sim_selector;
 mod stream;

@@ -110,6 +110,11 @@ impl<S: Selector> Processor<S> {
         self.id
     }
 
+    /// What it waits with, for a driver that must know who is ready.
+    pub fn selector(&self) -> &S {
+        &self.selector
+    }
+
     /// Waits for readiness, for its driver.
     pub fn poll(&mut self, timeout: Option<Duration>) -> io::Result<()> {
         self.selector.poll(&mut self.events, timeout)

@@ -161,6 +161,13 @@ sites! {
     /// How much time a step costs.
     StepCost = 602, SiteKind::Value;
 
+    /// What all randomness of one start of the broker grows from.
+    BrokerSeed = 603, SiteKind::Value;
+    /// When the broker goes down, and how.
+    BrokerCrash = 604, SiteKind::Config;
+    /// How the broker of this run is laid out.
+    BrokerLayout = 605, SiteKind::Config;
+
     /// What a client does next.
     ClientAction = 700, SiteKind::Value;
     /// What a client is like in this run.
