@@ -61,3 +61,18 @@ fn trailing_bytes_are_left_to_the_caller() {
         }
     }
 }
+
+#[test]
+fn unknown_tagged_fields_are_skipped() {
+    for entry in catalogue::messages() {
+        let (Kind::Request(key) | Kind::Response(key)) = entry.kind else { panic!("{} is a record", entry.name) };
+        for version in entry.versions.clone().filter(|version| key.is_flexible(*version)) {
+            let plain = (entry.default)(version);
+            let (count, body) = plain.split_last().unwrap();
+            assert_eq!(*count, 0, "a default message ends in an empty list of tagged fields");
+            let mut bytes = body.to_vec();
+            bytes.extend_from_slice(&[2, 0x63, 3, 9, 9, 9, 0xff, 0xff, 0xff, 0xff, 0x0f, 0]);
+            assert_eq!((entry.recode)(&bytes, version), Ok((plain, 0)), "{} {version}", entry.name);
+        }
+    }
+}
