@@ -2,6 +2,7 @@
 //
 // A line on the standard input is `<api key or record class> <version> <request|response|record> <hex|default>`; the line that answers it
 // is the hex of the message as Kafka encodes it and how many bytes were left, or `error` and why. `default` is a message as constructed.
+// A version `4:9` means to read version 4 and to write version 9.
 // A line `- - framed <hex>` is a metadata record with its frame; its answer is the record's class and version and the hex of its frame.
 
 import java.io.BufferedReader;
@@ -35,7 +36,9 @@ public final class KafkaCodec {
             if (words[2].equals("framed")) {
                 return framed(ByteBuffer.wrap(HexFormat.of().parseHex(words[3])));
             }
-            short version = Short.parseShort(words[1]);
+            String[] versions = words[1].split(":");
+            short version = Short.parseShort(versions[0]);
+            short encodedVersion = Short.parseShort(versions[versions.length - 1]);
             Message message = newMessage(words[0], words[2]);
             int bytesLeft = 0;
             if (!words[3].equals("default")) {
@@ -44,8 +47,8 @@ public final class KafkaCodec {
                 bytesLeft = bytes.remaining();
             }
             ObjectSerializationCache cache = new ObjectSerializationCache();
-            ByteBuffer encoded = ByteBuffer.allocate(message.size(cache, version));
-            message.write(new ByteBufferAccessor(encoded), cache, version);
+            ByteBuffer encoded = ByteBuffer.allocate(message.size(cache, encodedVersion));
+            message.write(new ByteBufferAccessor(encoded), cache, encodedVersion);
             return HexFormat.of().formatHex(encoded.array(), 0, encoded.position()) + " " + bytesLeft;
         } catch (ReflectiveOperationException | RuntimeException error) {
             return "error " + error.toString().replace('\n', ' ');

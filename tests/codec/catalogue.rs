@@ -30,6 +30,8 @@ pub(crate) struct Entry {
     pub(crate) sample: fn(u64, i16) -> Vec<u8>,
     /// Decodes and encodes again.
     pub(crate) recode: fn(&[u8], i16) -> Decoded,
+    /// Decodes in one version and encodes in another.
+    pub(crate) convert: fn(&[u8], i16, i16) -> Result<Vec<u8>, DecodeError>,
     /// Decodes only.
     pub(crate) decode: fn(&[u8], i16) -> Result<usize, DecodeError>,
     /// Draws a value, encodes and decodes it and compares.
@@ -56,6 +58,10 @@ macro_rules! entry {
                 let mut decoder = Decoder::new(bytes);
                 let message = <$($path)+>::decode(&mut decoder, version)?;
                 Ok((encode(&message, version), decoder.remaining()))
+            },
+            convert: |bytes, from, to| {
+                let message = <$($path)+>::decode(&mut Decoder::new(bytes), from)?;
+                Ok(encode(&message, to))
             },
             decode: |bytes, version| {
                 let mut decoder = Decoder::new(bytes);

@@ -3,7 +3,7 @@
 //! It must not be skipped in silence: it needs a Java runtime and Kafka's jars, whose folder `KLAMM_KAFKA_JARS` names;
 //! `KLAMM_WITHOUT_JAVA=1` says that this is known to be absent.
 
-use std::fmt::Write as _;
+use std::fmt::{Display, Write as _};
 use std::io::{Seek, SeekFrom, Write as _};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -53,7 +53,7 @@ fn hex(bytes: &[u8]) -> String {
     })
 }
 
-fn line(entry: &Entry, version: i16, bytes: &str) -> String {
+fn line(entry: &Entry, version: impl Display, bytes: &str) -> String {
     match entry.kind {
         Kind::Request(key) => format!("{} {version} request {bytes}\n", key.code()),
         Kind::Response(key) => format!("{} {version} response {bytes}\n", key.code()),
@@ -96,6 +96,33 @@ fn our_default_values_are_those_of_kafka() {
     for ((name, version, bytes), answer) in expected.iter().zip(&answers) {
         assert_eq!(answer, bytes, "{name} {version}");
     }
+}
+
+#[test]
+fn a_field_that_a_version_lacks_has_the_value_that_kafka_gives_it() {
+    let Some(jars) = jars() else { return };
+    let (mut lines, mut expected) = (String::new(), Vec::new());
+    for entry in catalogue::all() {
+        for (from, to) in entry.versions.clone().flat_map(|from| entry.versions.clone().map(move |to| (from, to))) {
+            for seed in 0..SAMPLES / 2 {
+                let bytes = (entry.sample)(seed, from);
+                lines.push_str(&line(&entry, format_args!("{from}:{to}"), &hex(&bytes)));
+                let converted = (entry.convert)(&bytes, from, to).expect("what was encoded is decoded");
+                expected.push((entry.name, from, to, hex(&converted) + " 0"));
+            }
+        }
+    }
+    let answers = ask_kafka(&jars, &lines);
+    assert_eq!(answers.len(), expected.len());
+    let mut compared = 0;
+    for ((name, from, to, bytes), answer) in expected.iter().zip(&answers) {
+        // Kafka refuses to leave out a field that has a value of its own and may not be ignored, and null where there is none.
+        if !answer.starts_with("error") {
+            compared += 1;
+            assert_eq!(answer, bytes, "{name} read in version {from}, written in {to}");
+        }
+    }
+    assert!(compared * 2 > expected.len(), "only {compared} of {} could be compared", expected.len());
 }
 
 /// Replaces one byte of a message by another.

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use crate::catalogue::{self, Kind};
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn every_message_in_every_version_survives_encoding_and_decoding(seed: u64) {
