@@ -19,6 +19,9 @@ pub(crate) enum Kind {
 /// What decoding gave: the same message encoded again, and how many bytes were left.
 pub(crate) type Decoded = Result<(Vec<u8>, usize), DecodeError>;
 
+/// The same message, encoded in another version.
+pub(crate) type Converted = Result<Vec<u8>, DecodeError>;
+
 /// One message with all its versions.
 pub(crate) struct Entry {
     pub(crate) name: &'static str,
@@ -31,7 +34,7 @@ pub(crate) struct Entry {
     /// Decodes and encodes again.
     pub(crate) recode: fn(&[u8], i16) -> Decoded,
     /// Decodes in one version and encodes in another.
-    pub(crate) convert: fn(&[u8], i16, i16) -> Result<Vec<u8>, DecodeError>,
+    pub(crate) convert: fn(&[u8], i16, i16) -> Converted,
     /// Decodes only.
     pub(crate) decode: fn(&[u8], i16) -> Result<usize, DecodeError>,
     /// Draws a value, encodes and decodes it and compares.
