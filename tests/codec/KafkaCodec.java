@@ -1,7 +1,9 @@
 // Reads messages with Kafka's own classes and writes them again.
 //
-// Each line on the standard input is `<api key or record class> <version> <request|response|record> <hex|default>`; each line on the
-// standard output is the hex of the message as Kafka encodes it, or `error` and why. `default` stands for a message as constructed.
+// A line on the standard input is `<api key or record class> <version> <request|response|record> <hex|default>`; the line that answers it
+// is the hex of the message as Kafka encodes it and how many bytes were left, or `error` and why. `default` is a message as constructed.
+// A version `4:9` means to read version 4 and to write version 9.
+// A line `- - framed <hex>` is a metadata record with its frame; its answer is the record's class and version and the hex of its frame.
 
 import java.io.BufferedReader;
 import java.io.BufferedWriter;
@@ -15,6 +17,8 @@ import org.apache.kafka.common.message.ApiMessageType;
 import org.apache.kafka.common.protocol.ByteBufferAccessor;
 import org.apache.kafka.common.protocol.Message;
 import org.apache.kafka.common.protocol.ObjectSerializationCache;
+import org.apache.kafka.metadata.MetadataRecordSerde;
+import org.apache.kafka.server.common.ApiMessageAndVersion;
 
 public final class KafkaCodec {
     public static void main(String[] arguments) throws IOException {
@@ -29,22 +33,36 @@ public final class KafkaCodec {
 
     private static String answer(String[] words) {
         try {
-            short version = Short.parseShort(words[1]);
+            if (words[2].equals("framed")) {
+                return framed(ByteBuffer.wrap(HexFormat.of().parseHex(words[3])));
+            }
+            String[] versions = words[1].split(":");
+            short version = Short.parseShort(versions[0]);
+            short encodedVersion = Short.parseShort(versions[versions.length - 1]);
             Message message = newMessage(words[0], words[2]);
+            int bytesLeft = 0;
             if (!words[3].equals("default")) {
                 ByteBuffer bytes = ByteBuffer.wrap(HexFormat.of().parseHex(words[3]));
                 message.read(new ByteBufferAccessor(bytes), version);
-                if (bytes.hasRemaining()) {
-                    return "error " + bytes.remaining() + " bytes left";
-                }
+                bytesLeft = bytes.remaining();
             }
             ObjectSerializationCache cache = new ObjectSerializationCache();
-            ByteBuffer encoded = ByteBuffer.allocate(message.size(cache, version));
-            message.write(new ByteBufferAccessor(encoded), cache, version);
-            return HexFormat.of().formatHex(encoded.array(), 0, encoded.position());
+            ByteBuffer encoded = ByteBuffer.allocate(message.size(cache, encodedVersion));
+            message.write(new ByteBufferAccessor(encoded), cache, encodedVersion);
+            return HexFormat.of().formatHex(encoded.array(), 0, encoded.position()) + " " + bytesLeft;
         } catch (ReflectiveOperationException | RuntimeException error) {
             return "error " + error.toString().replace('\n', ' ');
         }
+    }
+
+    private static String framed(ByteBuffer bytes) {
+        MetadataRecordSerde serde = new MetadataRecordSerde();
+        ApiMessageAndVersion record = serde.read(new ByteBufferAccessor(bytes), bytes.remaining());
+        ObjectSerializationCache cache = new ObjectSerializationCache();
+        ByteBuffer encoded = ByteBuffer.allocate(serde.recordSize(record, cache));
+        serde.write(record, cache, new ByteBufferAccessor(encoded));
+        String name = record.message().getClass().getSimpleName();
+        return name + " " + record.version() + " " + HexFormat.of().formatHex(encoded.array());
     }
 
     private static Message newMessage(String name, String kind) throws ReflectiveOperationException {

@@ -9,7 +9,7 @@ use klamm::protocol::{ApiKey, DecodeError, Decoder, Encoder, Message};
 
 /// What kind of message an entry is, and how another codec finds it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub(crate) enum Kind {
     Request(ApiKey),
     Response(ApiKey),
     /// Kafka's class.
@@ -17,23 +17,28 @@ pub enum Kind {
 }
 
 /// What decoding gave: the same message encoded again, and how many bytes were left.
-pub type Decoded = Result<(Vec<u8>, usize), DecodeError>;
+pub(crate) type Decoded = Result<(Vec<u8>, usize), DecodeError>;
+
+/// The same message, encoded in another version.
+pub(crate) type Converted = Result<Vec<u8>, DecodeError>;
 
 /// One message with all its versions.
-pub struct Entry {
-    pub name: &'static str,
-    pub kind: Kind,
-    pub versions: RangeInclusive<i16>,
+pub(crate) struct Entry {
+    pub(crate) name: &'static str,
+    pub(crate) kind: Kind,
+    pub(crate) versions: RangeInclusive<i16>,
     /// The default value's bytes.
-    pub default: fn(i16) -> Vec<u8>,
+    pub(crate) default: fn(i16) -> Vec<u8>,
     /// The bytes of a random value.
-    pub sample: fn(u64, i16) -> Vec<u8>,
+    pub(crate) sample: fn(u64, i16) -> Vec<u8>,
     /// Decodes and encodes again.
-    pub recode: fn(&[u8], i16) -> Decoded,
+    pub(crate) recode: fn(&[u8], i16) -> Decoded,
+    /// Decodes in one version and encodes in another.
+    pub(crate) convert: fn(&[u8], i16, i16) -> Converted,
     /// Decodes only.
-    pub decode: fn(&[u8], i16) -> Result<usize, DecodeError>,
+    pub(crate) decode: fn(&[u8], i16) -> Result<usize, DecodeError>,
     /// Draws a value, encodes and decodes it and compares.
-    pub round_trip: fn(u64, i16),
+    pub(crate) round_trip: fn(u64, i16),
 }
 
 fn encode<'a, M: Message<'a>>(message: &M, version: i16) -> Vec<u8> {
@@ -56,6 +61,10 @@ macro_rules! entry {
                 let mut decoder = Decoder::new(bytes);
                 let message = <$($path)+>::decode(&mut decoder, version)?;
                 Ok((encode(&message, version), decoder.remaining()))
+            },
+            convert: |bytes, from, to| {
+                let message = <$($path)+>::decode(&mut Decoder::new(bytes), from)?;
+                Ok(encode(&message, to))
             },
             decode: |bytes, version| {
                 let mut decoder = Decoder::new(bytes);
@@ -94,12 +103,12 @@ macro_rules! record_entries {
 }
 
 /// All requests and responses.
-pub fn messages() -> Vec<Entry> {
+pub(crate) fn messages() -> Vec<Entry> {
     klamm::for_every_api!(api_entries)
 }
 
 /// All records.
-pub fn records() -> Vec<Entry> {
+pub(crate) fn records() -> Vec<Entry> {
     record_entries! {
         metadata in "org.apache.kafka.common.metadata": RegisterBrokerRecord, UnregisterBrokerRecord, FenceBrokerRecord,
             UnfenceBrokerRecord, BrokerRegistrationChangeRecord, TopicRecord, RemoveTopicRecord, PartitionRecord,
@@ -113,7 +122,7 @@ pub fn records() -> Vec<Entry> {
 }
 
 /// Everything.
-pub fn all() -> Vec<Entry> {
+pub(crate) fn all() -> Vec<Entry> {
     let mut entries = messages();
     entries.extend(records());
     entries

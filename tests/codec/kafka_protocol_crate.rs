@@ -51,7 +51,7 @@ fn crate_codecs() -> Vec<(Kind, Recode)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn the_crate_reads_what_we_write_and_writes_what_we_read(seed: u64) {

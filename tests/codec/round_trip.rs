@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use crate::catalogue::{self, Kind};
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn every_message_in_every_version_survives_encoding_and_decoding(seed: u64) {
@@ -58,6 +58,21 @@ fn trailing_bytes_are_left_to_the_caller() {
             let mut bytes = (entry.sample)(7, version);
             bytes.extend_from_slice(&[0xab; 3]);
             assert_eq!((entry.decode)(&bytes, version), Ok(3), "{} {version}", entry.name);
+        }
+    }
+}
+
+#[test]
+fn unknown_tagged_fields_are_skipped() {
+    for entry in catalogue::messages() {
+        let (Kind::Request(key) | Kind::Response(key)) = entry.kind else { panic!("{} is a record", entry.name) };
+        for version in entry.versions.clone().filter(|version| key.is_flexible(*version)) {
+            let plain = (entry.default)(version);
+            let (count, body) = plain.split_last().unwrap();
+            assert_eq!(*count, 0, "a default message ends in an empty list of tagged fields");
+            let mut bytes = body.to_vec();
+            bytes.extend_from_slice(&[2, 0x63, 3, 9, 9, 9, 0xff, 0xff, 0xff, 0xff, 0x0f, 0]);
+            assert_eq!((entry.recode)(&bytes, version), Ok((plain, 0)), "{} {version}", entry.name);
         }
     }
 }
