@@ -152,23 +152,7 @@ impl<'a> Layers<'a> {
     }
 }
 
-/// The names under which one knob of a broker may be set, in the order of precedence.
-pub fn broker_synonyms(name: &str) -> Vec<&str> {
-    match name {
-        "log.roll.ms" | "log.roll.hours" => vec!["log.roll.ms", "log.roll.hours"],
-        "log.roll.jitter.ms" | "log.roll.jitter.hours" => vec!["log.roll.jitter.ms", "log.roll.jitter.hours"],
-        "log.flush.interval.ms" => vec!["log.flush.interval.ms", "log.flush.scheduler.interval.ms"],
-        "log.retention.ms" | "log.retention.minutes" | "log.retention.hours" => {
-            vec!["log.retention.ms", "log.retention.minutes", "log.retention.hours"]
-        }
-        _ => match base_of_listener_key(name) {
-            Some((_, base)) => vec![name, base],
-            None => vec![name],
-        },
-    }
-}
-
 /// The listener and the key behind it, if `key` is `listener.name.<listener>.<key>`.
-pub fn base_of_listener_key(key: &str) -> Option<(&str, &str)> {
+pub(crate) fn base_of_listener_key(key: &str) -> Option<(&str, &str)> {
     key.strip_prefix("listener.name.")?.split_once('.')
 }

@@ -7,9 +7,11 @@ use std::collections::BTreeMap;
 use crate::config::knob::{Knob, Standing};
 use crate::config::knobs;
 use crate::config::layers::{DynamicConfig, Layers, StaticConfig, base_of_listener_key};
+use crate::config::listener::parse_listeners;
 use crate::config::nearest::nearest;
 use crate::config::problem::{ConfigProblem, ConfigProblems};
 use crate::config::rules;
+use crate::config::settings::is_of_controller;
 use crate::config::source::{Setting, Sources};
 
 impl StaticConfig {
@@ -41,9 +43,19 @@ impl StaticConfig {
         if !problems.is_empty() {
             return Err(ConfigProblems(problems));
         }
+        for name in controller_listeners(&config) {
+            idle.add("the listener belongs to Kafka's controller and is not opened", &name);
+        }
         config.notices = idle.lines();
         Ok(config)
     }
+}
+
+/// The names of the listeners that only a controller of Kafka's would open.
+fn controller_listeners(config: &StaticConfig) -> Vec<String> {
+    let layers = Layers { fixed: config, dynamic: &DynamicConfig::default() };
+    let endpoints = parse_listeners(&layers.list("listeners")).unwrap_or_default();
+    endpoints.into_iter().map(|endpoint| endpoint.name).filter(|name| is_of_controller(layers, name)).collect()
 }
 
 enum Verdict {
@@ -76,7 +88,7 @@ fn verdict(setting: &Setting) -> Verdict {
 }
 
 /// Whether a value of a refused knob asks for what is not there: anything but its default and nothing at all.
-fn turns_on(knob: &Knob, text: &str) -> bool {
+pub(crate) fn turns_on(knob: &Knob, text: &str) -> bool {
     let is_empty = text.trim().is_empty() || text.trim() == "null";
     let is_default = knob.parse(text).ok() == knob.default_value();
     !is_empty && !is_default

@@ -5,6 +5,7 @@
 mod cleaner;
 mod dynamic_only;
 mod group;
+mod group_config;
 mod kraft;
 mod log;
 mod metrics_and_other;
@@ -26,6 +27,7 @@ use std::sync::LazyLock;
 
 use crate::config::knob::Knob;
 
+pub use group_config::{GROUP_KNOBS, find_group, group_synonym};
 pub use topic::{Synonym, TOPIC_KNOBS, find_topic, synonyms};
 
 /// Every knob of a broker that Kafka 4.4 has, and Klamm's own, by theme.

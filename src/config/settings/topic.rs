@@ -173,7 +173,8 @@ impl TopicLayers<'_> {
         })
     }
 
-    fn long(self, name: &str) -> i64 {
+    /// A whole number that has a default.
+    pub(crate) fn long(self, name: &str) -> i64 {
         let value = self.value(name).and_then(|value| value.as_number());
         value.expect("the table has a default for every number that is read so")
     }
