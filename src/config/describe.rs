@@ -1,4 +1,5 @@
-//! What DescribeConfigs tells of a topic, a broker or a group: every value, where it comes from, and what it would otherwise be.
+//! What DescribeConfigs tells of a topic, a broker or a group: every value, where it comes from, and what it would
+//! otherwise be.
 //!
 //! It must not know the protocol's messages, nor which keys a client asked for.
 
@@ -137,8 +138,8 @@ fn entry(
     }
 }
 
-/// Everything that is set for a knob of the broker under any of its names, the most specific layer first, and the defaults last.
-/// As in Kafka, what is set under another name before the knob's own name appears is left out.
+/// Everything that is set for a knob of the broker under any of its names, the most specific layer first, and the
+/// defaults last. As in Kafka, what is set under another name before the knob's own name appears is left out.
 fn broker_synonyms(name: &str, layers: Layers<'_>) -> Vec<ConfigSynonym> {
     let mut found: Vec<ConfigSynonym> = Vec::new();
     for synonym in names_of(name) {
@@ -150,7 +151,8 @@ fn broker_synonyms(name: &str, layers: Layers<'_>) -> Vec<ConfigSynonym> {
             found.push(ConfigSynonym { name: synonym.to_owned(), value, source });
         };
         layers.set(synonym).for_each(|(source, text)| add(source, text));
-        if let Some(default) = knob.filter(|knob| knob.name == synonym).and_then(Knob::default_value) {
+        // A knob that exists at run time only has no line for its default.
+        if let Some(default) = knobs::find(synonym).and_then(Knob::default_value) {
             add(ConfigSource::DefaultConfig, &default.to_string());
         }
     }

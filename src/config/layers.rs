@@ -1,5 +1,5 @@
-//! The layers in which a broker's configuration lies, and which value shines through: what was set at run time for this broker,
-//! at run time for the cluster, at start, or the default.
+//! The layers in which a broker's configuration lies, and which value shines through: what was set at run time for this
+//! broker, at run time for the cluster, at start, or the default.
 //!
 //! It must not know what a value means.
 
@@ -91,7 +91,8 @@ impl<'a> Layers<'a> {
         .filter_map(|(source, text)| Some((source, text?)))
     }
 
-    /// The value of a knob that shines through. A text that is not valid, as another version may have stored one, is passed over.
+    /// The value of a knob that shines through. A text that is not valid, as another version may have stored one, is
+    /// passed over.
     pub(crate) fn value_of(self, knob: &'static Knob) -> Option<Value> {
         self.set(knob.name).find_map(|(_, text)| knob.parse(text).ok()).or_else(|| knob.default_value())
     }

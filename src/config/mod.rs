@@ -3,6 +3,7 @@
 //! It must not know who uses a setting, and reads no file and no environment itself.
 
 mod alter;
+mod alter_rules;
 mod describe;
 mod document;
 mod knob;

@@ -1,4 +1,5 @@
-//! From everything that an operator wrote to a static configuration, or to every reason why the broker cannot start with it.
+//! From everything that an operator wrote to a static configuration, or to every reason why the broker cannot start
+//! with it.
 //!
 //! It must not read a file or the environment itself, nor know who obeys a knob.
 
@@ -26,7 +27,8 @@ impl StaticConfig {
         for variable in sources.idle_variables() {
             idle.add("the variable belongs to Kafka's scripts, to its JVM or to Kubernetes", variable);
         }
-        // In the order of the sources, so that problems read like the file; a value that a later one replaces is not judged.
+        // In the order of the sources, so that problems read like the file; a value that a later one replaces is not
+        // judged.
         for setting in sources.settings().filter(|setting| settings.get(&setting.key) == Some(*setting)) {
             match verdict(setting) {
                 Verdict::Taken => {}
@@ -34,6 +36,7 @@ impl StaticConfig {
                 Verdict::Wrong(problem) => problems.push(problem),
             }
         }
+        name_the_node_twice(&mut settings);
         let cluster_id = sources.cluster_id().map(str::to_owned);
         let mut config = StaticConfig { settings, cluster_id, notices: Vec::new() };
         if problems.is_empty() {
@@ -48,6 +51,16 @@ impl StaticConfig {
         }
         config.notices = idle.lines();
         Ok(config)
+    }
+}
+
+/// Gives `node.id` and its older name `broker.id` the value of the one that is set, as Kafka does and its tools expect.
+fn name_the_node_twice(settings: &mut BTreeMap<String, Setting>) {
+    for (key, other) in [("node.id", "broker.id"), ("broker.id", "node.id")] {
+        let is_number = |setting: &&Setting| setting.value.trim().parse().is_ok_and(|id: i32| id >= 0);
+        if let Some(setting) = settings.get(key).filter(is_number).cloned() {
+            settings.entry(other.to_owned()).or_insert(Setting { key: other.to_owned(), ..setting });
+        }
     }
 }
 
@@ -103,6 +116,9 @@ fn base_of_mechanism_key(base: &str) -> &str {
 }
 
 fn unknown_key(key: &str) -> String {
+    if key.is_empty() {
+        return "there is a value without a key".to_owned();
+    }
     let names = knobs::all().filter(|knob| !knob.is_internal).map(|knob| knob.name);
     match nearest(key, names) {
         Some(name) => format!("is not a key that Kafka or Klamm knows; did you mean {name}?"),

@@ -64,12 +64,13 @@ fn a_topic_config_falls_back_through_every_layer_of_the_broker() {
 fn a_broker_describes_every_knob_that_is_not_internal_and_whatever_is_set() {
     let dynamic = DynamicConfig {
         broker: configs(&[("num.io.threads", "16"), ("listener.name.plaintext.max.connections", "77")]),
-        cluster: configs(&[("num.network.threads", "4")]),
+        cluster: configs(&[("num.network.threads", "4"), ("leader.replication.throttled.rate", "3")]),
     };
-    let file = "broker.id=1\ngroup.initial.rebalance.delay.ms=0\nlog.initial.task.delay.ms=3\nssl.key.password=";
+    let file = "node.id=1\ngroup.initial.rebalance.delay.ms=0\nlog.initial.task.delay.ms=3\nssl.key.password=";
     let (entries, cluster) = with_layers(file, &dynamic, |layers| (describe_broker(layers), describe_cluster(layers)));
-    // Kafka shows 350 entries when no internal key is set; here are one that is set, one of a listener and one of Klamm's own.
-    assert_eq!(entries.len(), 350 + 3);
+    // Kafka shows 350 entries when no internal key is set; here are one that is set, one of a listener,
+    // one that exists at run time only and one of Klamm's own.
+    assert_eq!(entries.len(), 350 + 4);
     let entry = find(&entries, "num.io.threads");
     assert_eq!((entry.value.as_deref(), entry.is_read_only), (Some("16"), false));
     assert_eq!(synonyms(entry), [("num.io.threads", "16", 2), ("num.io.threads", "8", 5)]);
@@ -88,7 +89,8 @@ fn a_broker_describes_every_knob_that_is_not_internal_and_whatever_is_set() {
     assert_eq!(synonyms(find(&entries, "log.retention.hours")), [("log.retention.hours", "168", 5)]);
     assert_eq!(find(&entries, "klamm.acks.all.fsync").value.as_deref(), Some("true"));
 
-    let [entry] = cluster.as_slice() else { panic!("one config of the cluster is set") };
+    let [rate, entry] = cluster.as_slice() else { panic!("two configs of the cluster are set") };
+    assert_eq!(synonyms(rate), [("leader.replication.throttled.rate", "3", 3)]);
     assert_eq!((entry.name.as_str(), entry.value.as_deref()), ("num.network.threads", Some("4")));
     assert_eq!(synonyms(entry), [("num.network.threads", "4", 3)]);
 }

@@ -11,7 +11,7 @@ use klamm::config::{DynamicConfig, Layers, Sources, StaticConfig};
 
 /// The configuration of a broker that starts with this file.
 fn started(text: &str) -> StaticConfig {
-    StaticConfig::from_sources(&Sources::new().with_properties("server.properties", text)).unwrap()
+    StaticConfig::from_sources(&Sources::new().with_properties("server.properties", text)).expect(text)
 }
 
 /// Runs `test` with the layers of a broker that starts with this file and has these configs from run time.

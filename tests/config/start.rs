@@ -37,11 +37,12 @@ log.retention.check.interval.ms=300000
 ";
 
 fn settings(text: &str) -> Settings {
-    Settings::from_sources(&Sources::new().with_properties("server.properties", text)).unwrap()
+    Settings::from_sources(&Sources::new().with_properties("server.properties", text)).expect(text)
 }
 
 fn refusal(text: &str) -> String {
-    StaticConfig::from_sources(&Sources::new().with_properties("server.properties", text)).unwrap_err().to_string()
+    let sources = Sources::new().with_properties("server.properties", text);
+    StaticConfig::from_sources(&sources).expect_err(text).to_string()
 }
 
 #[test]

@@ -15,7 +15,7 @@ struct Key {
 fn keys() -> impl Iterator<Item = Key> {
     KEYS.lines().filter(|line| !line.starts_with('#')).map(|line| {
         let mut words = line.splitn(5, ' ');
-        let mut next = || words.next().unwrap();
+        let mut next = || words.next().expect("five words in a line");
         Key { scope: next(), name: next(), kind: next(), mode: next(), default: next() }
     })
 }

@@ -21,13 +21,15 @@ pub const GROUP_KNOBS: &[Knob] = knobs! {
     "share.auto.offset.reset": String = "latest", Any, ClusterWide, Medium => Idle(NO_SHARE_GROUPS);
     "share.delivery.count.limit": Int = "5", AtLeast(2), ClusterWide, Medium => Idle(NO_SHARE_GROUPS);
     "share.heartbeat.interval.ms": Int = "5000", AtLeast(1), ClusterWide, Medium => Idle(NO_SHARE_GROUPS);
-    "share.isolation.level": String = "read_uncommitted", OneOf(&["read_committed", "read_uncommitted"]), ClusterWide, Medium
+    "share.isolation.level": String = "read_uncommitted",
+        OneOf(&["read_committed", "read_uncommitted"]), ClusterWide, Medium
         => Idle(NO_SHARE_GROUPS);
     "share.partition.max.record.locks": Int = "2000", AtLeast(100), ClusterWide, Medium => Idle(NO_SHARE_GROUPS);
     "share.record.lock.duration.ms": Int = "30000", AtLeast(1000), ClusterWide, Medium => Idle(NO_SHARE_GROUPS);
     "share.renew.acknowledge.enable": Boolean = "true", Any, ClusterWide, Medium => Idle(NO_SHARE_GROUPS);
     "share.session.timeout.ms": Int = "45000", AtLeast(1), ClusterWide, Medium => Idle(NO_SHARE_GROUPS);
-    "streams.acceptable.recovery.lag": Long = "10000", AtLeast(0), ClusterWide, Medium, internal => Idle(NO_STREAMS_GROUPS);
+    "streams.acceptable.recovery.lag": Long = "10000", AtLeast(0), ClusterWide, Medium, internal
+        => Idle(NO_STREAMS_GROUPS);
     "streams.assignment.interval.ms": Int = "1000", AtLeast(0), ClusterWide, Medium => Idle(NO_STREAMS_GROUPS);
     "streams.assignor.name": String = null, Any, ClusterWide, Medium => Idle(NO_STREAMS_GROUPS);
     "streams.assignor.offload.enable": Boolean = "true", Any, ClusterWide, Medium, internal => Idle(NO_STREAMS_GROUPS);
@@ -37,7 +39,8 @@ pub const GROUP_KNOBS: &[Knob] = knobs! {
     "streams.num.warmup.replicas": Int = "2", AtLeast(0), ClusterWide, Medium, internal => Idle(NO_STREAMS_GROUPS);
     "streams.rack.aware.assignment.tags": List = "", Any, ClusterWide, Low => Idle(NO_STREAMS_GROUPS);
     "streams.session.timeout.ms": Int = "45000", AtLeast(1), ClusterWide, Medium => Idle(NO_STREAMS_GROUPS);
-    "streams.task.offset.interval.ms": Int = "60000", AtLeast(1), ClusterWide, Medium, internal => Idle(NO_STREAMS_GROUPS);
+    "streams.task.offset.interval.ms": Int = "60000", AtLeast(1), ClusterWide, Medium, internal
+        => Idle(NO_STREAMS_GROUPS);
 };
 
 /// The group knob with this name.

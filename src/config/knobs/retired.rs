@@ -1,4 +1,5 @@
-//! Keys that older Kafkas or other distributions write into their files: accepted, so that those files still start a broker.
+//! Keys that older Kafkas or other distributions write into their files: accepted, so that those files still start a
+//! broker.
 //!
 //! It must not know what the keys once meant in detail.
 
