@@ -37,6 +37,7 @@ pub fn markdown_of_the_rest() -> String {
             None => reasons.push((what, reason, vec![name])),
         }
     }
+    reasons.sort_by_key(|(what, _, _)| *what != "refused");
     let mut text = String::from("| standing | why | keys |\n|---|---|---|\n");
     for (what, reason, names) in reasons {
         let _ = writeln!(text, "| {what} | {reason} | {} |", names.join(", "));

@@ -1,5 +1,8 @@
 //! Room `config`: one table of knobs under Kafka's names, and the typed settings that come of it.
 //!
+//! Texts become [`Sources`], sources a [`StaticConfig`] or every [`ConfigProblem`] at once; together with the [`DynamicConfig`]
+//! from run time that is [`Layers`], out of which [`Settings`], [`TopicSettings`], descriptions and decisions on changes come.
+//!
 //! It must not know who uses a setting, and reads no file and no environment itself.
 
 mod alter;

@@ -150,6 +150,7 @@ fn the_finer_unit_wins_whatever_the_order() {
     assert_eq!(retention_ms("log.retention.hours=1\nlog.retention.minutes=2"), Some(120_000));
     assert_eq!(retention_ms("log.retention.hours=1"), Some(3_600_000));
     assert_eq!(retention_ms("log.retention.ms=-1"), None);
+    assert_eq!(retention_ms("log.retention.hours=-2"), None);
     assert_eq!(settings("log.roll.hours=1").topic_defaults.segment_ms, 3_600_000);
     assert_eq!(settings("log.roll.hours=1\nlog.roll.ms=7").topic_defaults.segment_ms, 7);
     assert_eq!(settings("log.flush.scheduler.interval.ms=9").topic_defaults.flush_ms, Some(9));
@@ -254,6 +255,12 @@ fn wrong_values_are_refused_with_the_right_words() {
         ("node.id=1\nbroker.id=2", "differs from node.id"),
         ("process.roles=controller", "a controller without a broker"),
         ("log.dir=", "names no folder"),
+        ("log.roll.ms=0", "log.roll.ms = 0 is not valid: it must be at least 1"),
+        (
+            "log.flush.scheduler.interval.ms=-1",
+            "log.flush.scheduler.interval.ms = -1 is not valid: it must be at least 0",
+        ),
+        ("log.cleaner.min.compaction.lag.ms=5\nlog.cleaner.max.compaction.lag.ms=4", "is larger than log.cleaner.max"),
         ("max.connections.per.ip=0", "lets nobody in"),
         ("max.connections.per.ip.overrides=host", "is not host:count"),
         ("queued.max.request.bytes=5", "is smaller than socket.request.max.bytes, 104857600"),

@@ -1,6 +1,10 @@
 //! The table of knobs against Kafka's.
 
-use klamm::config::{Knob, Settings, Sources, Standing, UpdateMode, knobs};
+use klamm::config::{
+    BrokerScope, ConfigChange, ConfigOperation, DynamicConfig, Knob, Settings, Sources, Standing, UpdateMode,
+    alter_broker, describe_broker, knobs,
+};
+use proptest::prelude::{Strategy, any, prop_oneof, proptest};
 
 const KEYS: &str = include_str!("../data/config/kafka-4.4-keys.txt");
 
@@ -139,4 +143,23 @@ fn the_manual_names_every_knob_of_kafka_once() {
     }
     assert!(klamm::config::markdown_of_topics().contains("| `retention.ms` | long | `604800000` |"));
     assert!(klamm::config::markdown_of_groups().contains("| `consumer.session.timeout.ms` |"));
+}
+
+proptest! {
+    #[test]
+    fn no_text_of_any_knob_makes_it_panic(
+        at in 0..512usize,
+        text in prop_oneof![any::<String>(), any::<i64>().prop_map(|n| n.to_string()), "[A-Z]{0,3}(://)?[a-z:\\[\\],0-9.*-]{0,12}"],
+    ) {
+        let knob = knobs::all().nth(at % knobs::all().count()).expect("within the count");
+        let pair = format!("{}={text}", knob.name);
+        let _ = Settings::from_sources(&Sources::new().with_overrides([pair.as_str()]));
+        let dynamic = DynamicConfig { broker: crate::configs(&[(knob.name, &text)]), ..DynamicConfig::default() };
+        crate::with_layers("", &dynamic, |layers| {
+            Settings::resolve(layers);
+            let change = ConfigChange { key: knob.name, operation: ConfigOperation::Set, value: Some(&text) };
+            let _ = alter_broker(BrokerScope::Broker, &[change], layers);
+            describe_broker(layers).len()
+        });
+    }
 }

@@ -74,6 +74,7 @@ pub fn retired(name: &str) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::{all, dynamic_only, find};
+    use crate::config::knob::Standing;
 
     #[test]
     fn every_default_passes_its_own_check() {
@@ -81,6 +82,13 @@ mod tests {
             if let Some(text) = knob.default {
                 assert_eq!(knob.parse(text).map(|_| ()), Ok(()), "{}", knob.name);
             }
+        }
+    }
+
+    #[test]
+    fn no_secret_is_ever_taken_in() {
+        for knob in all().filter(|knob| knob.is_sensitive()) {
+            assert!(matches!(knob.standing, Standing::Refused(_)) && knob.default.is_none(), "{}", knob.name);
         }
     }
 

@@ -26,7 +26,8 @@ const REMOVED: [&str; 18] = [
 ];
 
 /// Beginnings of keys of plugins and of other distributions.
-const FOREIGN: [(&str, &str); 10] = [
+const FOREIGN: [(&str, &str); 11] = [
+    ("config.providers.", "Klamm loads no Java class"),
     ("zookeeper.", "Klamm needs no ZooKeeper"),
     ("password.encoder.", "Klamm stores no secret"),
     ("confluent.", "the key belongs to another distribution"),

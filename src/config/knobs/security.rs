@@ -49,10 +49,10 @@ pub(super) const KNOBS: &[Knob] = knobs! {
     "sasl.oauthbearer.assertion.claim.sub": String = null, Any, ReadOnly, Medium => Idle(NO_SASL);
     "sasl.oauthbearer.assertion.file": String = null, Any, ReadOnly, Medium => Idle(NO_SASL);
     "sasl.oauthbearer.assertion.private.key.file": String = null, Any, ReadOnly, Medium => Idle(NO_SASL);
-    "sasl.oauthbearer.assertion.private.key.passphrase": Password = null, Any, ReadOnly, Medium => Idle(NO_SASL);
+    "sasl.oauthbearer.assertion.private.key.passphrase": Password = null, Any, ReadOnly, Medium => Refused(NO_SASL);
     "sasl.oauthbearer.assertion.template.file": String = null, Any, ReadOnly, Medium => Idle(NO_SASL);
     "sasl.oauthbearer.client.credentials.client.id": String = null, Any, ReadOnly, Medium => Idle(NO_SASL);
-    "sasl.oauthbearer.client.credentials.client.secret": Password = null, Any, ReadOnly, Medium => Idle(NO_SASL);
+    "sasl.oauthbearer.client.credentials.client.secret": Password = null, Any, ReadOnly, Medium => Refused(NO_SASL);
     "sasl.oauthbearer.clock.skew.seconds": Int = "30", Any, ReadOnly, Low => Idle(NO_SASL);
     "sasl.oauthbearer.expected.audience": List = "", Any, ReadOnly, High => Idle(NO_SASL);
     "sasl.oauthbearer.expected.issuer": String = null, Any, ReadOnly, High => Idle(NO_SASL);
