@@ -168,7 +168,8 @@ impl Knob {
     }
 }
 
-/// Writes a slice of knobs as a table: `"name": Kind = default, Check, UpdateMode, Importance[, internal] => Standing(sentence);`
+/// Writes a slice of knobs as a table: `"name": Kind = default, Check, UpdateMode, Importance[, internal] =>
+/// Standing(sentence);`
 macro_rules! knobs {
     ($($name:literal: $kind:ident = $default:tt, $check:expr, $mode:ident, $importance:ident $(, $internal:ident)?
         => $standing:ident($sentence:expr);)*) => {{

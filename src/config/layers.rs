@@ -1,5 +1,5 @@
-//! The layers in which a broker's configuration lies, and which value shines through: what was set at run time for this broker,
-//! at run time for the cluster, at start, or the default.
+//! The layers in which a broker's configuration lies, and which value shines through: what was set at run time for this
+//! broker, at run time for the cluster, at start, or the default.
 //!
 //! It must not know what a value means.
 
@@ -91,7 +91,8 @@ impl<'a> Layers<'a> {
         .filter_map(|(source, text)| Some((source, text?)))
     }
 
-    /// The value of a knob that shines through. A text that is not valid, as another version may have stored one, is passed over.
+    /// The value of a knob that shines through. A text that is not valid, as another version may have stored one, is
+    /// passed over.
     pub(crate) fn value_of(self, knob: &'static Knob) -> Option<Value> {
         self.set(knob.name).find_map(|(_, text)| knob.parse(text).ok()).or_else(|| knob.default_value())
     }
@@ -152,23 +153,7 @@ impl<'a> Layers<'a> {
     }
 }
 
-/// The names under which one knob of a broker may be set, in the order of precedence.
-pub fn broker_synonyms(name: &str) -> Vec<&str> {
-    match name {
-        "log.roll.ms" | "log.roll.hours" => vec!["log.roll.ms", "log.roll.hours"],
-        "log.roll.jitter.ms" | "log.roll.jitter.hours" => vec!["log.roll.jitter.ms", "log.roll.jitter.hours"],
-        "log.flush.interval.ms" => vec!["log.flush.interval.ms", "log.flush.scheduler.interval.ms"],
-        "log.retention.ms" | "log.retention.minutes" | "log.retention.hours" => {
-            vec!["log.retention.ms", "log.retention.minutes", "log.retention.hours"]
-        }
-        _ => match base_of_listener_key(name) {
-            Some((_, base)) => vec![name, base],
-            None => vec![name],
-        },
-    }
-}
-
 /// The listener and the key behind it, if `key` is `listener.name.<listener>.<key>`.
-pub fn base_of_listener_key(key: &str) -> Option<(&str, &str)> {
+pub(crate) fn base_of_listener_key(key: &str) -> Option<(&str, &str)> {
     key.strip_prefix("listener.name.")?.split_once('.')
 }

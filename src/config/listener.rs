@@ -78,7 +78,8 @@ impl Endpoint {
     }
 }
 
-/// Reads what `listeners` holds: at least one, no name twice, and no port twice unless for one IPv4 and one IPv6 address.
+/// Reads what `listeners` holds: at least one, no name twice, and no port twice unless for one IPv4 and one IPv6
+/// address.
 pub(crate) fn parse_listeners(texts: &[String]) -> Result<Vec<Endpoint>, String> {
     let endpoints = parse_all(texts)?;
     for (at, endpoint) in endpoints.iter().enumerate() {
@@ -91,8 +92,8 @@ pub(crate) fn parse_listeners(texts: &[String]) -> Result<Vec<Endpoint>, String>
     Ok(endpoints)
 }
 
-/// Reads what `advertised.listeners` holds: at least one, no name twice, no address that stands for all; an empty host stands for
-/// the address that a client reached.
+/// Reads what `advertised.listeners` holds: at least one, no name twice, no address that stands for all; an empty host
+/// stands for the address that a client reached.
 pub(crate) fn parse_advertised(texts: &[String]) -> Result<Vec<Endpoint>, String> {
     let endpoints = parse_all(texts)?;
     match endpoints.iter().find(|endpoint| endpoint.is_wildcard() && !endpoint.host.is_empty()) {
@@ -137,7 +138,8 @@ pub(crate) fn parse_protocol_map(text: &str) -> Result<BTreeMap<String, Security
     Ok(protocols)
 }
 
-/// Reads what `max.connections.per.ip.overrides` holds: `host:count` separated by commas; an IPv6 address needs no brackets.
+/// Reads what `max.connections.per.ip.overrides` holds: `host:count` separated by commas; an IPv6 address needs no
+/// brackets.
 pub(crate) fn parse_connection_overrides(text: &str) -> Result<Vec<(String, i32)>, String> {
     text.split(',')
         .map(str::trim)

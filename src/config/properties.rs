@@ -29,7 +29,8 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Property>, BadEscape> {
     let mut lines = natural_lines(text).zip(1..);
     while let Some((first, line)) = lines.next() {
         let first = first.trim_start_matches(WHITE_SPACE);
-        if first.is_empty() || first.starts_with(['#', '!']) {
+        // A line of nothing but a continuation begins nothing, so that what follows it may still be a comment.
+        if first.is_empty() || first == "\\" || first.starts_with(['#', '!']) {
             continue;
         }
         let mut logical = first.to_owned();
@@ -123,7 +124,9 @@ fn four_digits(characters: &mut Peekable<Chars<'_>>) -> Option<u16> {
 
 #[cfg(test)]
 mod tests {
-    use super::{BadEscape, Property, parse};
+    use proptest::prelude::{any, prop_assert_eq, prop_assume, proptest};
+
+    use super::{BadEscape, Property, natural_lines, parse};
 
     fn pairs(text: &str) -> Vec<(String, String)> {
         parse(text).unwrap().into_iter().map(|Property { key, value, .. }| (key, value)).collect()
@@ -149,7 +152,7 @@ mod tests {
     fn comments_and_empty_lines_are_skipped_and_lines_are_counted() {
         let properties = parse("# a=1\n\n  ! b=2 \\\nc=3\rd=4\r\n\\\n e=5").unwrap();
         let seen: Vec<_> = properties.iter().map(|property| (property.key.as_str(), property.line)).collect();
-        assert_eq!(seen, [("c", 4), ("d", 5), ("e", 6)]);
+        assert_eq!(seen, [("c", 4), ("d", 5), ("e", 7)]);
     }
 
     #[test]
@@ -158,6 +161,10 @@ mod tests {
         assert_eq!(one("a=1\\\n# no comment").1, "1# no comment");
         assert_eq!(pairs("path=C\\\\\nnext=1").len(), 2);
         assert_eq!(one("a=end\\").1, "end");
+        assert_eq!(pairs("a\\\r\r\nb=1").len(), 2);
+        assert_eq!(one("\\\n\\\nb").0, "b");
+        assert_eq!(one("\\\n# comment\nb").0, "b");
+        assert_eq!(one("a=\\\n\\\n#1").1, "#1");
     }
 
     #[test]
@@ -166,5 +173,26 @@ mod tests {
         assert_eq!(parse("ok=1\nbad=\\u12"), Err(BadEscape { line: 2 }));
         assert_eq!(parse("bad=\\uD83Dx"), Err(BadEscape { line: 1 }));
         assert_eq!(parse("bad=\\uDE00"), Err(BadEscape { line: 1 }));
+    }
+
+    proptest! {
+        #[test]
+        fn a_file_reads_as_another_parser_reads_it(text in "([a-c#!=: \t\\\\\\r\n]|\\\\u00e9){0,40}") {
+            // The other parser differs from Java in two points: it loses a line that the file's end leaves unfinished, and a
+            // comment behind a line of nothing but a continuation goes on.
+            let text = format!("{text}\nlast=1\n");
+            prop_assume!(!natural_lines(&text).any(|line| line.trim() == "\\"));
+            let mut others = Vec::new();
+            let outcome = java_properties::PropertiesIter::new(text.as_bytes())
+                .read_into(|key, value| others.push((key, value)));
+            if outcome.is_ok() {
+                prop_assert_eq!(pairs(&text), others);
+            }
+        }
+
+        #[test]
+        fn no_text_makes_it_panic(text in any::<String>()) {
+            let _ = parse(&text);
+        }
     }
 }

@@ -2,12 +2,15 @@
 //!
 //! It must not know how a single value is read or checked.
 
+use std::collections::BTreeMap;
+
+use crate::config::knobs::{TOPIC_KNOBS, synonyms};
 use crate::config::layers::Layers;
 use crate::config::listener::{
     SecurityProtocol, parse_advertised, parse_connection_overrides, parse_listeners, parse_protocol_map,
 };
 use crate::config::problem::ConfigProblem;
-use crate::config::settings::{is_of_controller, protocol_of};
+use crate::config::settings::{TopicLayers, is_of_controller, protocol_of};
 
 /// Every rule that is broken.
 pub(crate) fn problems(layers: Layers<'_>) -> Vec<ConfigProblem> {
@@ -16,6 +19,7 @@ pub(crate) fn problems(layers: Layers<'_>) -> Vec<ConfigProblem> {
     broken.identity();
     broken.connections();
     broken.groups();
+    broken.topic_defaults();
     broken.problems
 }
 
@@ -135,6 +139,24 @@ impl Broken<'_> {
                 let reason = format!("has {assignor}; Klamm has uniform and range, and loads no Java class");
                 self.add("group.consumer.assignors", reason);
             }
+        }
+    }
+
+    /// What the broker says for all topics must be what one topic could say for itself.
+    fn topic_defaults(&mut self) {
+        let none = BTreeMap::new();
+        let topic = TopicLayers { overrides: &none, layers: self.layers };
+        for knob in TOPIC_KNOBS {
+            let Some(Err(reason)) = topic.broker_value(knob.name).map(|value| knob.check.test(&value)) else {
+                continue;
+            };
+            let synonym = synonyms(knob.name).iter().find(|synonym| self.layers.value(synonym.name).is_some());
+            self.add(synonym.map_or(knob.name, |synonym| synonym.name), format!("is not valid: it {reason}"));
+        }
+        let (least, most) = (topic.long("min.compaction.lag.ms"), topic.long("max.compaction.lag.ms"));
+        if least > most {
+            let reason = format!("is larger than log.cleaner.max.compaction.lag.ms, {most}");
+            self.add("log.cleaner.min.compaction.lag.ms", reason);
         }
     }
 

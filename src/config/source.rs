@@ -52,7 +52,8 @@ impl Sources {
         self
     }
 
-    /// Adds the variables of the environment; those that do not begin with `KAFKA_` or `KLAMM_` are not looked at, but for `CLUSTER_ID`.
+    /// Adds the variables of the environment; those that do not begin with `KAFKA_` or `KLAMM_` are not looked at, but
+    /// for `CLUSTER_ID`.
     #[must_use]
     pub fn with_environment<'a>(mut self, variables: impl IntoIterator<Item = (&'a str, &'a str)>) -> Sources {
         let mut variables: Vec<_> = variables.into_iter().collect();
@@ -137,20 +138,21 @@ const SCRIPT_VARIABLES: [&str; 20] = [
     "KAFKA_VERSION",
 ];
 
-/// Whether the variable is known and sets nothing: one of Kafka's scripts, or one that Kubernetes makes for a service named `kafka…`.
+/// Whether the variable is known and sets nothing: one of Kafka's scripts, or one that Kubernetes makes for a service
+/// named `kafka…` or `klamm…`.
 fn is_idle_variable(name: &str) -> bool {
     if SCRIPT_VARIABLES.contains(&name) {
         return true;
     }
-    let Some(rest) = name.strip_prefix("KAFKA_") else { return false };
+    let Some(rest) = name.strip_prefix("KAFKA_").or_else(|| name.strip_prefix("KLAMM_")) else { return false };
     let rest = format!("_{rest}");
     let is_link =
         rest.split_once("_PORT_").is_some_and(|(_, after)| after.starts_with(|first: char| first.is_ascii_digit()));
     is_link || rest.ends_with("_SERVICE_HOST") || rest.contains("_SERVICE_PORT") || rest.ends_with("_PORT")
 }
 
-/// The key that a variable stands for: `KAFKA_LOG_RETENTION_MS` is `log.retention.ms`; two underscores are one, three a hyphen.
-/// `KAFKA_CFG_` (Bitnami's image) and `KLAMM_` (for Klamm's own keys) work too.
+/// The key that a variable stands for: `KAFKA_LOG_RETENTION_MS` is `log.retention.ms`; two underscores are one, three a
+/// hyphen. `KAFKA_CFG_` (Bitnami's image) and `KLAMM_` (for Klamm's own keys) work too.
 fn key_of_variable(name: &str) -> Option<String> {
     let (beginning, rest) = if let Some(rest) = name.strip_prefix("KAFKA_CFG_") {
         ("", rest)
@@ -183,7 +185,9 @@ mod tests {
 
     #[test]
     fn variables_of_scripts_and_of_kubernetes_set_nothing() {
-        for name in ["KAFKA_HEAP_OPTS", "KAFKA_PORT", "KAFKA_SERVICE_HOST", "KAFKA_PORT_9092_TCP_ADDR"] {
+        for name in
+            ["KAFKA_HEAP_OPTS", "KLAMM_PORT", "KLAMM_PORT_9092_TCP", "KAFKA_SERVICE_HOST", "KAFKA_PORT_9092_TCP_ADDR"]
+        {
             assert!(is_idle_variable(name), "{name}");
         }
         for name in ["KAFKA_SERVICE_PORT_BROKER", "KAFKA_BROKER_PORT_9092_TCP", "KAFKA_UI_PORT"] {

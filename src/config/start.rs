@@ -1,4 +1,5 @@
-//! From everything that an operator wrote to a static configuration, or to every reason why the broker cannot start with it.
+//! From everything that an operator wrote to a static configuration, or to every reason why the broker cannot start
+//! with it.
 //!
 //! It must not read a file or the environment itself, nor know who obeys a knob.
 
@@ -7,9 +8,11 @@ use std::collections::BTreeMap;
 use crate::config::knob::{Knob, Standing};
 use crate::config::knobs;
 use crate::config::layers::{DynamicConfig, Layers, StaticConfig, base_of_listener_key};
+use crate::config::listener::parse_listeners;
 use crate::config::nearest::nearest;
 use crate::config::problem::{ConfigProblem, ConfigProblems};
 use crate::config::rules;
+use crate::config::settings::is_of_controller;
 use crate::config::source::{Setting, Sources};
 
 impl StaticConfig {
@@ -24,7 +27,8 @@ impl StaticConfig {
         for variable in sources.idle_variables() {
             idle.add("the variable belongs to Kafka's scripts, to its JVM or to Kubernetes", variable);
         }
-        // In the order of the sources, so that problems read like the file; a value that a later one replaces is not judged.
+        // In the order of the sources, so that problems read like the file; a value that a later one replaces is not
+        // judged.
         for setting in sources.settings().filter(|setting| settings.get(&setting.key) == Some(*setting)) {
             match verdict(setting) {
                 Verdict::Taken => {}
@@ -32,6 +36,7 @@ impl StaticConfig {
                 Verdict::Wrong(problem) => problems.push(problem),
             }
         }
+        name_the_node_twice(&mut settings);
         let cluster_id = sources.cluster_id().map(str::to_owned);
         let mut config = StaticConfig { settings, cluster_id, notices: Vec::new() };
         if problems.is_empty() {
@@ -41,9 +46,29 @@ impl StaticConfig {
         if !problems.is_empty() {
             return Err(ConfigProblems(problems));
         }
+        for name in controller_listeners(&config) {
+            idle.add("the listener belongs to Kafka's controller and is not opened", &name);
+        }
         config.notices = idle.lines();
         Ok(config)
     }
+}
+
+/// Gives `node.id` and its older name `broker.id` the value of the one that is set, as Kafka does and its tools expect.
+fn name_the_node_twice(settings: &mut BTreeMap<String, Setting>) {
+    for (key, other) in [("node.id", "broker.id"), ("broker.id", "node.id")] {
+        let is_number = |setting: &&Setting| setting.value.trim().parse().is_ok_and(|id: i32| id >= 0);
+        if let Some(setting) = settings.get(key).filter(is_number).cloned() {
+            settings.entry(other.to_owned()).or_insert(Setting { key: other.to_owned(), ..setting });
+        }
+    }
+}
+
+/// The names of the listeners that only a controller of Kafka's would open.
+fn controller_listeners(config: &StaticConfig) -> Vec<String> {
+    let layers = Layers { fixed: config, dynamic: &DynamicConfig::default() };
+    let endpoints = parse_listeners(&layers.list("listeners")).unwrap_or_default();
+    endpoints.into_iter().map(|endpoint| endpoint.name).filter(|name| is_of_controller(layers, name)).collect()
 }
 
 enum Verdict {
@@ -76,7 +101,7 @@ fn verdict(setting: &Setting) -> Verdict {
 }
 
 /// Whether a value of a refused knob asks for what is not there: anything but its default and nothing at all.
-fn turns_on(knob: &Knob, text: &str) -> bool {
+pub(crate) fn turns_on(knob: &Knob, text: &str) -> bool {
     let is_empty = text.trim().is_empty() || text.trim() == "null";
     let is_default = knob.parse(text).ok() == knob.default_value();
     !is_empty && !is_default
@@ -91,6 +116,9 @@ fn base_of_mechanism_key(base: &str) -> &str {
 }
 
 fn unknown_key(key: &str) -> String {
+    if key.is_empty() {
+        return "there is a value without a key".to_owned();
+    }
     let names = knobs::all().filter(|knob| !knob.is_internal).map(|knob| knob.name);
     match nearest(key, names) {
         Some(name) => format!("is not a key that Kafka or Klamm knows; did you mean {name}?"),

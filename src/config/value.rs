@@ -109,9 +109,15 @@ fn number(text: &str, least: i64, most: i64, bits: &str) -> Result<Value, String
 }
 
 fn list(text: &str) -> Result<Value, String> {
-    let elements: Vec<String> = text.split(',').map(|element| element.trim().to_owned()).collect();
-    if elements.iter().any(String::is_empty) {
-        return Err("must not have an empty element between its commas".to_owned());
+    let mut elements: Vec<String> = Vec::new();
+    for element in text.split(',').map(str::trim) {
+        if element.is_empty() {
+            return Err("must not have an empty element between its commas".to_owned());
+        }
+        // KIP-1161: a list is a set in the order of its first appearances.
+        if !elements.iter().any(|earlier| earlier == element) {
+            elements.push(element.to_owned());
+        }
     }
     Ok(Value::List(elements))
 }
@@ -170,7 +176,7 @@ mod tests {
     fn white_space_around_values_and_elements_is_dropped() {
         assert_eq!(shown(Kind::Long, " 5 "), "5");
         assert_eq!(shown(Kind::Int, "+5"), "5");
-        assert_eq!(shown(Kind::List, " compact , delete "), "compact,delete");
+        assert_eq!(shown(Kind::List, " compact , delete,compact "), "compact,delete");
         assert_eq!(Value::parse(Kind::List, ""), Ok(Value::List(Vec::new())));
     }
 

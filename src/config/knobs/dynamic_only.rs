@@ -6,8 +6,10 @@ use super::reasons::ONE_NODE;
 use crate::config::knob::{Knob, knobs};
 
 pub(super) const KNOBS: &[Knob] = knobs! {
-    "leader.replication.throttled.rate": Long = "9223372036854775807", AtLeast(0), ClusterWide, Medium => Idle(ONE_NODE);
-    "follower.replication.throttled.rate": Long = "9223372036854775807", AtLeast(0), ClusterWide, Medium => Idle(ONE_NODE);
+    "leader.replication.throttled.rate": Long = "9223372036854775807", AtLeast(0), ClusterWide, Medium
+        => Idle(ONE_NODE);
+    "follower.replication.throttled.rate": Long = "9223372036854775807", AtLeast(0), ClusterWide, Medium
+        => Idle(ONE_NODE);
     "replica.alter.log.dirs.io.max.bytes.per.second": Long = "9223372036854775807", AtLeast(0), ClusterWide, Medium
         => Idle(ONE_NODE);
 };

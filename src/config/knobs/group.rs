@@ -21,7 +21,8 @@ pub(super) const KNOBS: &[Knob] = knobs! {
         => Honoured("Longest session that a group's own config may set.");
     "group.consumer.max.size": Int = "2147483647", AtLeast(1), ReadOnly, Medium
         => Honoured("Members that a consumer group may have.");
-    "group.consumer.migration.policy": String = "bidirectional", OneOfAnyCase(&["DISABLED", "DOWNGRADE", "UPGRADE", "BIDIRECTIONAL"]), ReadOnly, Medium
+    "group.consumer.migration.policy": String = "bidirectional",
+        OneOfAnyCase(&["DISABLED", "DOWNGRADE", "UPGRADE", "BIDIRECTIONAL"]), ReadOnly, Medium
         => Honoured("Which way a group may change between the classic and the consumer protocol.");
     "group.consumer.min.assignment.interval.ms": Int = "0", AtLeast(0), ReadOnly, Medium
         => Honoured("Smallest assignment interval that a group's own config may set.");
@@ -37,7 +38,8 @@ pub(super) const KNOBS: &[Knob] = knobs! {
     "group.coordinator.background.threads": Int = "2", AtLeast(1), ReadOnly, High => Idle(OWN_WAY);
     "group.coordinator.cached.buffer.max.bytes": Int = "1048588", AtLeast(524_288), ClusterWide, Medium
         => Idle(OWN_WAY);
-    "group.coordinator.rebalance.protocols": List = "classic,consumer,streams", OneOf(&["consumer", "classic", "share", "streams"]), ReadOnly, Medium
+    "group.coordinator.rebalance.protocols": List = "classic,consumer,streams",
+        OneOf(&["consumer", "classic", "share", "streams"]), ReadOnly, Medium
         => Honoured("Group protocols that are offered; classic cannot be switched off.");
     "group.coordinator.threads": Int = "4", AtLeast(1), ReadOnly, High => Idle(OWN_WAY);
     "group.initial.rebalance.delay.ms": Int = "3000", Any, ReadOnly, Medium

@@ -5,6 +5,7 @@
 mod cleaner;
 mod dynamic_only;
 mod group;
+mod group_config;
 mod kraft;
 mod log;
 mod metrics_and_other;
@@ -26,6 +27,7 @@ use std::sync::LazyLock;
 
 use crate::config::knob::Knob;
 
+pub use group_config::{GROUP_KNOBS, find_group, group_synonym};
 pub use topic::{Synonym, TOPIC_KNOBS, find_topic, synonyms};
 
 /// Every knob of a broker that Kafka 4.4 has, and Klamm's own, by theme.
@@ -72,6 +74,7 @@ pub fn retired(name: &str) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::{all, dynamic_only, find};
+    use crate::config::knob::Standing;
 
     #[test]
     fn every_default_passes_its_own_check() {
@@ -79,6 +82,13 @@ mod tests {
             if let Some(text) = knob.default {
                 assert_eq!(knob.parse(text).map(|_| ()), Ok(()), "{}", knob.name);
             }
+        }
+    }
+
+    #[test]
+    fn no_secret_is_ever_taken_in() {
+        for knob in all().filter(|knob| knob.is_sensitive()) {
+            assert!(matches!(knob.standing, Standing::Refused(_)) && knob.default.is_none(), "{}", knob.name);
         }
     }
 

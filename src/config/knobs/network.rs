@@ -7,13 +7,15 @@ use crate::config::knob::{Knob, knobs};
 
 pub(super) const KNOBS: &[Knob] = knobs! {
     "advertised.listeners": List = null, Any, ReadOnly, High
-        => Honoured("The addresses that clients are told to use; without it, each client is told the address that it reached.");
+        => Honoured("The addresses that clients are told; without it, each client is told the one that it reached.");
     "connections.max.idle.ms": Long = "600000", Any, ReadOnly, Medium
         => Honoured("A connection without traffic for this long is closed; a negative value keeps it open.");
     "fetch.max.bytes": Int = "57671680", AtLeast(1024), ReadOnly, Medium
         => Honoured("The most that one answer to a fetch carries, whatever the client asks for.");
     "fetch.purgatory.purge.interval.requests": Int = "1000", Any, ReadOnly, Medium => Idle(OWN_WAY);
-    "listener.security.protocol.map": String = "SASL_SSL:SASL_SSL,PLAINTEXT:PLAINTEXT,SSL:SSL,SASL_PLAINTEXT:SASL_PLAINTEXT", Any, PerBroker, Low
+    "listener.security.protocol.map": String =
+        "SASL_SSL:SASL_SSL,PLAINTEXT:PLAINTEXT,SSL:SSL,SASL_PLAINTEXT:SASL_PLAINTEXT",
+        Any, PerBroker, Low
         => Honoured("Which security protocol each listener name stands for; only PLAINTEXT is served.");
     "listeners": List = "PLAINTEXT://127.0.0.1:9092", Any, PerBroker, High
         => Honoured("Where the broker listens, as NAME://host:port; an empty host means every address of the machine.");

@@ -43,7 +43,9 @@ pub(super) const KNOBS: &[Knob] = knobs! {
         => Idle(NO_REMOTE_STORAGE);
     "remote.log.manager.thread.pool.size": Int = "2", AtLeast(1), ReadOnly, Medium => Idle(NO_REMOTE_STORAGE);
     "remote.log.metadata.custom.metadata.max.bytes": Int = "128", AtLeast(0), ReadOnly, Low => Idle(NO_REMOTE_STORAGE);
-    "remote.log.metadata.manager.class.name": String = "org.apache.kafka.server.log.remote.metadata.storage.TopicBasedRemoteLogMetadataManager", NotEmpty, ReadOnly, Medium
+    "remote.log.metadata.manager.class.name": String =
+        "org.apache.kafka.server.log.remote.metadata.storage.TopicBasedRemoteLogMetadataManager",
+        NotEmpty, ReadOnly, Medium
         => Idle(NO_REMOTE_STORAGE);
     "remote.log.metadata.manager.class.path": String = null, Any, ReadOnly, Medium => Idle(NO_REMOTE_STORAGE);
     "remote.log.metadata.manager.impl.prefix": String = "rlmm.config.", NotEmpty, ReadOnly, Medium

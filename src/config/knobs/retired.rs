@@ -1,4 +1,5 @@
-//! Keys that older Kafkas or other distributions write into their files: accepted, so that those files still start a broker.
+//! Keys that older Kafkas or other distributions write into their files: accepted, so that those files still start a
+//! broker.
 //!
 //! It must not know what the keys once meant in detail.
 
@@ -25,7 +26,8 @@ const REMOVED: [&str; 18] = [
 ];
 
 /// Beginnings of keys of plugins and of other distributions.
-const FOREIGN: [(&str, &str); 10] = [
+const FOREIGN: [(&str, &str); 11] = [
+    ("config.providers.", "Klamm loads no Java class"),
     ("zookeeper.", "Klamm needs no ZooKeeper"),
     ("password.encoder.", "Klamm stores no secret"),
     ("confluent.", "the key belongs to another distribution"),

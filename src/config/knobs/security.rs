@@ -13,7 +13,8 @@ pub(super) const KNOBS: &[Knob] = knobs! {
     "delegation.token.expiry.time.ms": Long = "86400000", AtLeast(1), ReadOnly, Medium => Idle(NO_TOKENS);
     "delegation.token.max.lifetime.ms": Long = "604800000", AtLeast(1), ReadOnly, Medium => Idle(NO_TOKENS);
     "delegation.token.secret.key": Password = null, Any, ReadOnly, Medium => Refused(NO_TOKENS);
-    "principal.builder.class": Class = "org.apache.kafka.common.security.authenticator.DefaultKafkaPrincipalBuilder", Any, PerBroker, Medium
+    "principal.builder.class": Class = "org.apache.kafka.common.security.authenticator.DefaultKafkaPrincipalBuilder",
+        Any, PerBroker, Medium
         => Refused(NO_PLUGINS);
     "sasl.client.callback.handler.class": Class = null, Any, ReadOnly, Medium => Idle(NO_SASL);
     "sasl.enabled.mechanisms": List = "GSSAPI", Any, PerBroker, Medium => Refused(NO_SASL);
@@ -48,10 +49,10 @@ pub(super) const KNOBS: &[Knob] = knobs! {
     "sasl.oauthbearer.assertion.claim.sub": String = null, Any, ReadOnly, Medium => Idle(NO_SASL);
     "sasl.oauthbearer.assertion.file": String = null, Any, ReadOnly, Medium => Idle(NO_SASL);
     "sasl.oauthbearer.assertion.private.key.file": String = null, Any, ReadOnly, Medium => Idle(NO_SASL);
-    "sasl.oauthbearer.assertion.private.key.passphrase": Password = null, Any, ReadOnly, Medium => Idle(NO_SASL);
+    "sasl.oauthbearer.assertion.private.key.passphrase": Password = null, Any, ReadOnly, Medium => Refused(NO_SASL);
     "sasl.oauthbearer.assertion.template.file": String = null, Any, ReadOnly, Medium => Idle(NO_SASL);
     "sasl.oauthbearer.client.credentials.client.id": String = null, Any, ReadOnly, Medium => Idle(NO_SASL);
-    "sasl.oauthbearer.client.credentials.client.secret": Password = null, Any, ReadOnly, Medium => Idle(NO_SASL);
+    "sasl.oauthbearer.client.credentials.client.secret": Password = null, Any, ReadOnly, Medium => Refused(NO_SASL);
     "sasl.oauthbearer.clock.skew.seconds": Int = "30", Any, ReadOnly, Low => Idle(NO_SASL);
     "sasl.oauthbearer.expected.audience": List = "", Any, ReadOnly, High => Idle(NO_SASL);
     "sasl.oauthbearer.expected.issuer": String = null, Any, ReadOnly, High => Idle(NO_SASL);
@@ -59,9 +60,11 @@ pub(super) const KNOBS: &[Knob] = knobs! {
     "sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms": Long = "10000", Any, ReadOnly, Low => Idle(NO_SASL);
     "sasl.oauthbearer.jwks.endpoint.retry.backoff.ms": Long = "100", Any, ReadOnly, Low => Idle(NO_SASL);
     "sasl.oauthbearer.jwks.endpoint.url": String = null, Any, ReadOnly, Medium => Refused(NO_SASL);
-    "sasl.oauthbearer.jwt.retriever.class": Class = "org.apache.kafka.common.security.oauthbearer.DefaultJwtRetriever", Any, ReadOnly, Medium
+    "sasl.oauthbearer.jwt.retriever.class": Class = "org.apache.kafka.common.security.oauthbearer.DefaultJwtRetriever",
+        Any, ReadOnly, Medium
         => Idle(NO_SASL);
-    "sasl.oauthbearer.jwt.validator.class": Class = "org.apache.kafka.common.security.oauthbearer.DefaultJwtValidator", Any, ReadOnly, Medium
+    "sasl.oauthbearer.jwt.validator.class": Class = "org.apache.kafka.common.security.oauthbearer.DefaultJwtValidator",
+        Any, ReadOnly, Medium
         => Idle(NO_SASL);
     "sasl.oauthbearer.scope": String = null, Any, ReadOnly, Medium => Idle(NO_SASL);
     "sasl.oauthbearer.scope.claim.name": String = "scope", Any, ReadOnly, Low => Idle(NO_SASL);
@@ -69,7 +72,8 @@ pub(super) const KNOBS: &[Knob] = knobs! {
     "sasl.oauthbearer.token.endpoint.url": String = null, Any, ReadOnly, Medium => Idle(NO_SASL);
     "sasl.server.callback.handler.class": Class = null, Any, ReadOnly, Medium => Refused(NO_SASL);
     "sasl.server.max.receive.size": Int = "524288", Any, ReadOnly, Medium => Idle(NO_SASL);
-    "security.inter.broker.protocol": String = "PLAINTEXT", OneOf(&["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"]), ReadOnly, Medium
+    "security.inter.broker.protocol": String = "PLAINTEXT",
+        OneOf(&["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"]), ReadOnly, Medium
         => Idle(ONE_NODE);
     "security.providers": String = null, Any, ReadOnly, Low => Idle(NO_JVM);
     "ssl.allow.dn.changes": Boolean = "false", Any, ReadOnly, Low => Idle(NO_TLS);

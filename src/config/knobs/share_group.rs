@@ -14,7 +14,8 @@ pub(super) const KNOBS: &[Knob] = knobs! {
         => Idle(NO_SHARE_GROUPS);
     "group.share.assignors": List = "simple", Any, ReadOnly, Medium => Idle(NO_SHARE_GROUPS);
     "group.share.delivery.count.limit": Int = "5", Between(2, 10), ReadOnly, Medium => Idle(NO_SHARE_GROUPS);
-    "group.share.dlq.manager.class.name": String = "org.apache.kafka.server.share.dlq.DefaultShareGroupDLQManager", Any, ReadOnly, Medium, internal
+    "group.share.dlq.manager.class.name": String = "org.apache.kafka.server.share.dlq.DefaultShareGroupDLQManager",
+        Any, ReadOnly, Medium, internal
         => Idle(NO_SHARE_GROUPS);
     "group.share.heartbeat.interval.ms": Int = "5000", AtLeast(1), ReadOnly, Medium => Idle(NO_SHARE_GROUPS);
     "group.share.initialize.retry.interval.ms": Int = "30000", AtLeast(1), ReadOnly, Low, internal
@@ -39,7 +40,8 @@ pub(super) const KNOBS: &[Knob] = knobs! {
     "group.share.min.session.timeout.ms": Int = "45000", AtLeast(1), ReadOnly, Medium => Idle(NO_SHARE_GROUPS);
     "group.share.partition.max.record.locks": Int = "2000", Between(100, 10_000), ReadOnly, Medium
         => Idle(NO_SHARE_GROUPS);
-    "group.share.persister.class.name": String = "org.apache.kafka.server.share.persister.DefaultStatePersister", Any, ReadOnly, Medium, internal
+    "group.share.persister.class.name": String = "org.apache.kafka.server.share.persister.DefaultStatePersister",
+        Any, ReadOnly, Medium, internal
         => Idle(NO_SHARE_GROUPS);
     "group.share.record.lock.duration.ms": Int = "30000", Between(1000, 3_600_000), ReadOnly, Medium
         => Idle(NO_SHARE_GROUPS);

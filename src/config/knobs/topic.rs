@@ -13,7 +13,8 @@ pub const TOPIC_KNOBS: &[Knob] = knobs! {
         => Honoured("Level of gzip when compression.type is gzip.");
     "compression.lz4.level": Int = "9", Between(1, 17), ClusterWide, Medium
         => Honoured("Level of LZ4 when compression.type is lz4.");
-    "compression.type": String = "producer", OneOf(&["uncompressed", "zstd", "lz4", "snappy", "gzip", "producer"]), ClusterWide, Medium
+    "compression.type": String = "producer",
+        OneOf(&["uncompressed", "zstd", "lz4", "snappy", "gzip", "producer"]), ClusterWide, Medium
         => Honoured("Codec of stored batches; producer keeps what the producer chose.");
     "compression.zstd.level": Int = "3", Between(-131_072, 22), ClusterWide, Medium
         => Honoured("Level of zstd when compression.type is zstd.");

@@ -13,13 +13,14 @@ pub(super) const KNOBS: &[Knob] = knobs! {
         => Honoured("Level of gzip when compression.type is gzip.");
     "compression.lz4.level": Int = "9", Between(1, 17), ClusterWide, Medium
         => Honoured("Level of LZ4 when compression.type is lz4.");
-    "compression.type": String = "producer", OneOf(&["uncompressed", "zstd", "lz4", "snappy", "gzip", "producer"]), ClusterWide, High
+    "compression.type": String = "producer",
+        OneOf(&["uncompressed", "zstd", "lz4", "snappy", "gzip", "producer"]), ClusterWide, High
         => Honoured("Codec of stored batches; producer keeps what the producer chose.");
     "compression.zstd.level": Int = "3", Between(-131_072, 22), ClusterWide, Medium
         => Honoured("Level of zstd when compression.type is zstd.");
     "create.topic.policy.class.name": Class = null, Any, ReadOnly, Low => Refused(NO_PLUGINS);
     "default.replication.factor": Int = "1", Any, ReadOnly, Medium
-        => Honoured("Copies of a topic that is created without a number; more than the one node can hold is refused at creation.");
+        => Honoured("Copies of a topic that is created without a number; creating more than one copy is refused.");
     "delete.topic.enable": Boolean = "true", Any, ReadOnly, High => Honoured("Whether topics can be deleted.");
     "max.decompressed.message.bytes": Int = "2147483639", Between(1, 2_147_483_639), ClusterWide, Medium
         => Honoured("The largest record that may come out of a compressed batch.");

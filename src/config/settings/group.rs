@@ -2,6 +2,9 @@
 //!
 //! It must not know how a group decides.
 
+use std::collections::BTreeMap;
+
+use crate::config::knobs::find_group;
 use crate::config::layers::Layers;
 
 /// Classic groups, and which protocols are offered at all.
@@ -93,6 +96,25 @@ impl ConsumerGroupSettings {
             },
             regex_refresh_interval_ms: layers.int("group.consumer.regex.refresh.interval.ms"),
         }
+    }
+
+    /// What holds for a group with these configs of its own, within the bounds of the broker.
+    #[must_use]
+    pub fn with_configs(mut self, configs: &BTreeMap<String, String>) -> ConsumerGroupSettings {
+        let own = |name: &str| -> Option<i32> {
+            let number = find_group(name)?.parse(configs.get(name)?).ok()?.as_number()?;
+            i32::try_from(number).ok()
+        };
+        if let Some(own) = own("consumer.session.timeout.ms") {
+            self.session_timeout_ms = own.min(self.session_timeout_ms_max).max(self.session_timeout_ms_min);
+        }
+        if let Some(own) = own("consumer.heartbeat.interval.ms") {
+            self.heartbeat_interval_ms = own.min(self.heartbeat_interval_ms_max).max(self.heartbeat_interval_ms_min);
+        }
+        if let Some(own) = own("consumer.assignment.interval.ms") {
+            self.assignment_interval_ms = own.min(self.assignment_interval_ms_max).max(self.assignment_interval_ms_min);
+        }
+        self
     }
 }
 

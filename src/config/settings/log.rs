@@ -13,6 +13,8 @@ pub struct LogSettings {
     pub metadata_dir: String,
     /// `klamm.acks.all.fsync`: whether acks=all waits for the disk.
     pub acks_all_fsync: bool,
+    /// `klamm.log.dirs.free.bytes.min`.
+    pub free_bytes_min: u64,
     /// `log.retention.check.interval.ms`.
     pub retention_check_interval_ms: i64,
     /// `log.flush.scheduler.interval.ms`.
@@ -40,6 +42,7 @@ impl LogSettings {
             metadata_dir: layers.text("metadata.log.dir").unwrap_or(first),
             dirs,
             acks_all_fsync: layers.boolean("klamm.acks.all.fsync"),
+            free_bytes_min: u64::try_from(layers.long("klamm.log.dirs.free.bytes.min")).unwrap_or(0),
             retention_check_interval_ms: layers.long("log.retention.check.interval.ms"),
             flush_check_interval_ms: layers.long("log.flush.scheduler.interval.ms"),
             recovery_point_checkpoint_interval_ms: layers.long("log.flush.offset.checkpoint.interval.ms"),

@@ -18,6 +18,7 @@ pub use log::{LogCleanerSettings, LogSettings};
 pub use network::{ListenerSettings, NetworkSettings, RequestSettings};
 pub(crate) use network::{is_of_controller, protocol_of};
 pub use node::NodeSettings;
+pub(crate) use topic::TopicLayers;
 pub use topic::{CompressionType, TimestampType, TopicCreationSettings, TopicSettings};
 pub use transaction::TransactionSettings;
 

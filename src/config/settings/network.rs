@@ -14,7 +14,8 @@ pub struct ListenerSettings {
     pub endpoint: Endpoint,
     /// How it protects what it carries.
     pub security_protocol: SecurityProtocol,
-    /// The address that clients of this listener are told; `None`, or an empty host in it, stands for the one that they reached.
+    /// The address that clients of this listener are told; `None`, or an empty host in it, stands for the one that they
+    /// reached.
     pub advertised: Option<Endpoint>,
     /// Processors (`num.network.threads`, which the listener's own prefix overrides).
     pub network_threads: usize,

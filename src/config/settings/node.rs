@@ -8,7 +8,7 @@ use crate::types::BrokerId;
 /// Who this broker is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeSettings {
-    /// `node.id`, or `broker.id` if only that is set.
+    /// `node.id`, which `broker.id` stands in for.
     pub broker_id: BrokerId,
     /// `broker.rack`.
     pub rack: Option<String>,
@@ -18,10 +18,8 @@ pub struct NodeSettings {
 
 impl NodeSettings {
     pub(super) fn resolve(layers: Layers<'_>) -> NodeSettings {
-        let has_only_old_name = layers.fixed.get("node.id").is_none() && layers.int("broker.id") >= 0;
-        let name = if has_only_old_name { "broker.id" } else { "node.id" };
         NodeSettings {
-            broker_id: BrokerId(layers.int(name)),
+            broker_id: BrokerId(layers.int("node.id")),
             rack: layers.text("broker.rack"),
             cluster_id: layers.fixed.cluster_id.clone(),
         }

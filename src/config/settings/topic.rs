@@ -163,17 +163,20 @@ impl TopicLayers<'_> {
         own.or_else(|| self.broker_value(name)).or_else(|| knob.default_value())
     }
 
-    fn broker_value(self, name: &str) -> Option<Value> {
+    /// What the broker's knobs say for a topic knob, in the unit of the topic's.
+    pub(crate) fn broker_value(self, name: &str) -> Option<Value> {
         synonyms(name).iter().find_map(|synonym| {
-            let value = self.layers.value(synonym.name)?;
-            Some(match value {
+            Some(match self.layers.value(synonym.name)? {
+                // Any negative retention of a broker stands for ever, of a topic only -1.
+                Value::Number(number) if name == "retention.ms" && number < 0 => Value::Number(-1),
                 Value::Number(number) => Value::Number(number.saturating_mul(synonym.factor)),
                 other => other,
             })
         })
     }
 
-    fn long(self, name: &str) -> i64 {
+    /// A whole number that has a default.
+    pub(crate) fn long(self, name: &str) -> i64 {
         let value = self.value(name).and_then(|value| value.as_number());
         value.expect("the table has a default for every number that is read so")
     }
