@@ -25,6 +25,9 @@ mod replay;
 mod replica_assignment;
 mod topic_name;
 
+#[cfg(test)]
+mod tests;
+
 pub use alter_configs::{
     AlterConfigOp, AlterConfigOpType, AlterConfigsResource, ConfigSchema, IncrementalAlterConfigsResource,
     alter_configs, incremental_alter_configs,

@@ -20,14 +20,33 @@ const NO_LEADER_CHANGE: i32 = -2;
 /// On the wire: the recovery state did not change.
 const NO_RECOVERY_CHANGE: i8 = -1;
 
-/// Record types of Kafka that Klamm does not keep, so that a refusal can name them.
-const KNOWN_ELSEWHERE: [(u32, &str); 8] = [
+/// Kafka's names of all record types, those that Klamm does not keep too, so that a refusal can name them.
+const NAMES: [(u32, &str); 27] = [
+    (0, "REGISTER_BROKER_RECORD"),
+    (1, "UNREGISTER_BROKER_RECORD"),
+    (2, "TOPIC_RECORD"),
+    (3, "PARTITION_RECORD"),
+    (4, "CONFIG_RECORD"),
+    (5, "PARTITION_CHANGE_RECORD"),
+    (7, "FENCE_BROKER_RECORD"),
+    (8, "UNFENCE_BROKER_RECORD"),
+    (9, "REMOVE_TOPIC_RECORD"),
     (10, "DELEGATION_TOKEN_RECORD"),
     (11, "USER_SCRAM_CREDENTIAL_RECORD"),
+    (12, "FEATURE_LEVEL_RECORD"),
     (14, "CLIENT_QUOTA_RECORD"),
+    (15, "PRODUCER_IDS_RECORD"),
+    (17, "BROKER_REGISTRATION_CHANGE_RECORD"),
     (18, "ACCESS_CONTROL_ENTRY_RECORD"),
     (19, "REMOVE_ACCESS_CONTROL_ENTRY_RECORD"),
+    (20, "NO_OP_RECORD"),
+    (21, "ZK_MIGRATION_STATE_RECORD"),
     (22, "REMOVE_USER_SCRAM_CREDENTIAL_RECORD"),
+    (23, "BEGIN_TRANSACTION_RECORD"),
+    (24, "END_TRANSACTION_RECORD"),
+    (25, "ABORT_TRANSACTION_RECORD"),
+    (26, "REMOVE_DELEGATION_TOKEN_RECORD"),
+    (27, "REGISTER_CONTROLLER_RECORD"),
     (28, "CLEAR_ELR_RECORD"),
     (29, "UNREGISTER_CONTROLLER_RECORD"),
 ];
@@ -92,7 +111,7 @@ fn unsupported(bytes: &[u8]) -> Option<RecordCodecError> {
     let _frame_version = decoder.get_unsigned_varint().ok()?;
     let code = decoder.get_unsigned_varint().ok()?;
     let version = decoder.get_unsigned_varint().ok()?;
-    let name = KNOWN_ELSEWHERE.iter().find(|(known, _)| *known == code).map_or("?", |(_, name)| *name);
+    let name = NAMES.iter().find(|(known, _)| *known == code).map_or("?", |(_, name)| *name);
     Some(RecordCodecError::Unsupported { name, code, version })
 }
 
