@@ -15,6 +15,7 @@ use crate::coordinator::group::records::GroupRecord;
 use crate::coordinator::group::requests::{JoinProtocol, JoinRequest};
 use crate::coordinator::group::{GroupAnswer, JoinAnswer, SyncAnswer};
 use crate::error_code::ErrorCode;
+use crate::protocol::codec::STRING_BYTES_MAX;
 use crate::types::{Now, Ticket};
 
 /// A random UUID (version 4) in its text form.
@@ -29,6 +30,14 @@ fn uuid_text(random: u128) -> String {
         text.push(character);
     }
     text
+}
+
+/// A new member id: the client's name for itself, or its instance id, and a UUID. A name at the protocol's limit is cut, since the
+/// whole must fit into a string of the protocol too.
+fn new_member_id(prefix: &str, random: u128) -> Arc<str> {
+    let uuid = uuid_text(random);
+    let end = prefix.floor_char_boundary(STRING_BYTES_MAX - 1 - uuid.len());
+    Arc::from(format!("{}-{uuid}", &prefix[..end]))
 }
 
 fn protocols_of(protocols: &[JoinProtocol<'_>]) -> Vec<MemberProtocol> {
@@ -120,7 +129,7 @@ impl Turn<'_> {
             self.answer_join(ticket, JoinAnswer::refusal(member_id, ErrorCode::InconsistentGroupProtocol));
         } else if member_id.is_empty() {
             let prefix = request.group_instance_id.unwrap_or(request.client_id);
-            let new_member_id: Arc<str> = Arc::from(format!("{prefix}-{}", uuid_text(random())));
+            let new_member_id = new_member_id(prefix, random());
             match request.group_instance_id {
                 Some(group_instance_id) => {
                     self.join_static(group, ticket, request, group_instance_id, new_member_id);
@@ -292,11 +301,18 @@ impl Turn<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::uuid_text;
+    use super::{new_member_id, uuid_text};
 
     #[test]
     fn a_member_ids_tail_is_a_random_uuid_of_version_4() {
         assert_eq!(uuid_text(0), "00000000-0000-4000-8000-000000000000");
         assert_eq!(uuid_text(u128::MAX), "ffffffff-ffff-4fff-bfff-ffffffffffff");
+    }
+
+    #[test]
+    fn a_member_id_fits_the_protocol_however_long_the_clients_name_is() {
+        assert_eq!(new_member_id("c", 0).as_ref(), "c-00000000-0000-4000-8000-000000000000");
+        let id = new_member_id(&"\u{e9}".repeat(16_383), 0);
+        assert!(id.len() <= 32_767 && id.ends_with("\u{e9}-00000000-0000-4000-8000-000000000000"));
     }
 }

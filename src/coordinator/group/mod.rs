@@ -36,7 +36,7 @@ pub use classic_group::GroupState;
 pub use completion::{Append, CoordinatorResult, response_error};
 pub use group_coordinator::{DurableState, GroupCoordinator};
 pub use offsets::{CommittedOffset, Offsets};
-pub use records::{GroupMetadata, GroupRecord, MemberMetadata};
+pub use records::{GroupMetadata, GroupRecord, GroupRecordError, MemberMetadata};
 pub use requests::{
     CommitPartition, CommitRequest, CommitTopic, DeleteOffsetsRequest, FetchRequest, FetchTopic, HeartbeatRequest,
     JoinProtocol, JoinRequest, LeaveRequest, LeavingMember, SyncRequest, TransactionalCommitRequest,
