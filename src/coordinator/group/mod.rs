@@ -25,6 +25,20 @@ mod timers;
 #[cfg(test)]
 mod test_join;
 #[cfg(test)]
+mod test_membership;
+#[cfg(test)]
+mod test_offsets;
+#[cfg(test)]
+mod test_overview;
+#[cfg(test)]
+mod test_random;
+#[cfg(test)]
+mod test_recovery;
+#[cfg(test)]
+mod test_static_members;
+#[cfg(test)]
+mod test_sync;
+#[cfg(test)]
 mod test_world;
 
 pub use answers::{
