@@ -197,7 +197,7 @@ impl Turn<'_> {
         // A new member cannot send heartbeats yet, as it does not know its id. But it cannot wait for ever either.
         self.schedule_session_for(group, &member_id, self.settings.new_member_join_timeout_ms);
         group.insert(Member {
-            member_id,
+            member_id: member_id.clone(),
             group_instance_id: request.group_instance_id.map(Arc::from),
             client_id: Arc::from(request.client_id),
             client_host: Arc::from(request.client_host),
@@ -207,9 +207,10 @@ impl Turn<'_> {
             protocols: protocols_of(&request.protocols),
             assignment: Bytes::new(),
             is_new: true,
-            parked_join: Some(Parked::For(ticket)),
+            parked_join: None,
             parked_sync: None,
         });
+        self.park_join(group, &member_id, ticket);
         self.rebalance(group);
     }
 
@@ -241,12 +242,18 @@ impl Turn<'_> {
             let answer = join_answer(group, &Arc::from(member_id));
             self.answer_join(ticket, answer);
         } else {
-            self.update_member(group, ticket, request, member_id);
+            self.update_member(group, ticket, request, &Arc::from(member_id));
             self.rebalance(group);
         }
     }
 
-    fn update_member(&mut self, group: &mut ClassicGroup, ticket: Ticket, request: &JoinRequest<'_>, member_id: &str) {
+    fn update_member(
+        &mut self,
+        group: &mut ClassicGroup,
+        ticket: Ticket,
+        request: &JoinRequest<'_>,
+        member_id: &Arc<str>,
+    ) {
         let protocols = protocols_of(&request.protocols);
         group.update_member(member_id, protocols, request.session_timeout_ms, request.rebalance_timeout_ms);
         self.park_join(group, member_id, ticket);

@@ -14,6 +14,7 @@ mod group_sync;
 mod group_timers;
 mod member;
 mod offsets;
+mod parked;
 mod rebalance;
 mod records;
 mod requests;

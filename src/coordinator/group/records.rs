@@ -282,4 +282,32 @@ mod tests {
         assert_eq!(GroupRecord::decode(&[0, 3, 0, 1, b'g'], None), Err(GroupRecordError::UnknownType(3)));
         assert!(matches!(GroupRecord::decode(&[0], None), Err(GroupRecordError::Malformed(_))));
     }
+
+    fn bytes(hex: &str) -> Vec<u8> {
+        (0..hex.len()).step_by(2).map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap()).collect()
+    }
+
+    #[test]
+    fn what_kafka_wrote_is_read_and_written_again_byte_for_byte() {
+        // Taken from the offsets topic of Kafka 4.4.0: a static member of a stable group, its commit, and the group once empty.
+        let written = [
+            (
+                "00020004676f6c64",
+                "00030008636f6e73756d657200000001000572616e6765002769312d39333334316532362d313164642d346333362d613138302d6431\
+                 34643064383765373762000001a22895e80600000001002769312d39333334316532362d313164642d346333362d613138302d6431\
+                 3464306438376537376200026931000570726f6265000a2f3132372e302e302e3100004e20000027100000000d00000000000100\
+                 0174ffffffff00000003414141",
+            ),
+            (
+                "00010004676f6c640002677400000000",
+                "00040000000000000003ffffffff056e6f7465000001a22895e80a0100102d0c1351d29842779c6820f0968c9925",
+            ),
+            ("00020004676f6c64", "00030008636f6e73756d657200000002ffffffff000001a22895e81100000000"),
+        ];
+        for (key, value) in written.map(|(key, value)| (bytes(key), bytes(&value.replace(char::is_whitespace, "")))) {
+            let record = GroupRecord::decode(&key, Some(&value)).unwrap();
+            assert_eq!((record.encode_key(), record.encode_value()), (key, Some(value)));
+            assert_eq!(record.group_id().as_ref(), "gold");
+        }
+    }
 }

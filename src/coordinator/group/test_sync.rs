@@ -125,6 +125,25 @@ fn an_assignment_that_a_rebalance_overtakes_on_its_way_to_the_disk_reaches_nobod
 }
 
 #[test]
+fn an_assignment_of_the_generation_before_does_not_pass_for_that_of_the_present_one() {
+    let mut world = World::new();
+    let [leader, follower] = joined_pair(&mut world);
+    world.holds_appends = true;
+    world.sync(&leader, 1, vec![(&leader, b"L"), (&follower, b"F")]);
+    assert_eq!(world.leave(&[(&follower, None)]), [ErrorCode::None]);
+    let join = world.join(&join_of(&leader));
+    assert_eq!(world.joined(join).generation, 2);
+    let waiting = world.sync(&leader, 2, vec![(&leader, b"all")]);
+    let first = world.held.remove(0);
+    let second = std::mem::replace(&mut world.held, vec![first]);
+    world.release();
+    assert_eq!(world.coordinator.state(GROUP), GroupState::CompletingRebalance);
+    world.held = second;
+    world.release();
+    assert_eq!(&world.synced(waiting).assignment[..], b"all");
+}
+
+#[test]
 fn an_assignment_that_cannot_be_written_is_refused_to_all_and_they_rejoin() {
     let mut world = World::new();
     let [leader, follower] = joined_pair(&mut world);
