@@ -232,6 +232,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
         #[test]
         fn every_operation_ends_exactly_once(steps in proptest::collection::vec((0u8..5, 0u8..4, 0u64..40), 1..200)) {
             let mut purgatory: Purgatory<u8, u64> = Purgatory::new();

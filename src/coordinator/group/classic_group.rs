@@ -12,7 +12,7 @@ use crate::coordinator::group::records::GroupMetadata;
 use crate::coordinator::group::requests::JoinProtocol;
 use crate::coordinator::group::subscription::subscribed_topics;
 use crate::error_code::ErrorCode;
-use crate::types::{Ticket, WallTime};
+use crate::types::{ConnectionId, Ticket, WallTime};
 
 /// The protocol type of Kafka's consumers; only of these the broker knows the subscription.
 pub(super) const CONSUMER_PROTOCOL_TYPE: &str = "consumer";
@@ -447,7 +447,7 @@ impl MemberMut<'_> {
         self.member.is_new = false;
     }
 
-    pub(super) fn abandon(&mut self, connection: crate::types::ConnectionId) -> bool {
+    pub(super) fn abandon(&mut self, connection: ConnectionId) -> bool {
         self.member.abandon(connection)
     }
 }

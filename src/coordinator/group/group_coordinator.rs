@@ -10,6 +10,7 @@ use crate::coordinator::group::completion::{
     Append, Completion, CoordinatorResult, StaticMemberReplaced, response_error,
 };
 use crate::coordinator::group::offsets::{Offsets, Stored};
+use crate::coordinator::group::parked::ParkedRequests;
 use crate::coordinator::group::rebalance::{Turn, join_answer};
 use crate::coordinator::group::records::{GroupMetadata, GroupRecord};
 use crate::coordinator::group::settings::GroupSettings;
@@ -74,6 +75,7 @@ pub struct GroupCoordinator {
     /// The living groups. Soft: at least all that the durable state knows of.
     pub(super) groups: BTreeMap<Arc<str>, ClassicGroup>,
     pub(super) timers: Timers,
+    pub(super) parked: ParkedRequests,
 }
 
 impl GroupCoordinator {
@@ -84,6 +86,7 @@ impl GroupCoordinator {
             durable: DurableState::default(),
             groups: BTreeMap::new(),
             timers: Timers::default(),
+            parked: ParkedRequests::default(),
         }
     }
 
@@ -203,7 +206,8 @@ impl GroupCoordinator {
         act: impl FnOnce(&mut Turn<'_>, &mut ClassicGroup),
     ) {
         if let Some(group) = self.groups.get_mut(group_id) {
-            let mut turn = Turn { now, settings: &self.settings, timers: &mut self.timers, result };
+            let mut turn =
+                Turn { now, settings: &self.settings, timers: &mut self.timers, parked: &mut self.parked, result };
             act(&mut turn, group);
         }
     }

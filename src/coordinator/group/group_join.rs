@@ -15,6 +15,7 @@ use crate::coordinator::group::records::GroupRecord;
 use crate::coordinator::group::requests::{JoinProtocol, JoinRequest};
 use crate::coordinator::group::{GroupAnswer, JoinAnswer, SyncAnswer};
 use crate::error_code::ErrorCode;
+use crate::protocol::codec::STRING_BYTES_MAX;
 use crate::types::{Now, Ticket};
 
 /// A random UUID (version 4) in its text form.
@@ -29,6 +30,14 @@ fn uuid_text(random: u128) -> String {
         text.push(character);
     }
     text
+}
+
+/// A new member id: the client's name for itself, or its instance id, and a UUID. A name at the protocol's limit is cut, since the
+/// whole must fit into a string of the protocol too.
+fn new_member_id(prefix: &str, random: u128) -> Arc<str> {
+    let uuid = uuid_text(random);
+    let end = prefix.floor_char_boundary(STRING_BYTES_MAX - 1 - uuid.len());
+    Arc::from(format!("{}-{uuid}", &prefix[..end]))
 }
 
 fn protocols_of(protocols: &[JoinProtocol<'_>]) -> Vec<MemberProtocol> {
@@ -120,7 +129,7 @@ impl Turn<'_> {
             self.answer_join(ticket, JoinAnswer::refusal(member_id, ErrorCode::InconsistentGroupProtocol));
         } else if member_id.is_empty() {
             let prefix = request.group_instance_id.unwrap_or(request.client_id);
-            let new_member_id: Arc<str> = Arc::from(format!("{prefix}-{}", uuid_text(random())));
+            let new_member_id = new_member_id(prefix, random());
             match request.group_instance_id {
                 Some(group_instance_id) => {
                     self.join_static(group, ticket, request, group_instance_id, new_member_id);
@@ -188,7 +197,7 @@ impl Turn<'_> {
         // A new member cannot send heartbeats yet, as it does not know its id. But it cannot wait for ever either.
         self.schedule_session_for(group, &member_id, self.settings.new_member_join_timeout_ms);
         group.insert(Member {
-            member_id,
+            member_id: member_id.clone(),
             group_instance_id: request.group_instance_id.map(Arc::from),
             client_id: Arc::from(request.client_id),
             client_host: Arc::from(request.client_host),
@@ -198,9 +207,10 @@ impl Turn<'_> {
             protocols: protocols_of(&request.protocols),
             assignment: Bytes::new(),
             is_new: true,
-            parked_join: Some(Parked::For(ticket)),
+            parked_join: None,
             parked_sync: None,
         });
+        self.park_join(group, &member_id, ticket);
         self.rebalance(group);
     }
 
@@ -232,12 +242,18 @@ impl Turn<'_> {
             let answer = join_answer(group, &Arc::from(member_id));
             self.answer_join(ticket, answer);
         } else {
-            self.update_member(group, ticket, request, member_id);
+            self.update_member(group, ticket, request, &Arc::from(member_id));
             self.rebalance(group);
         }
     }
 
-    fn update_member(&mut self, group: &mut ClassicGroup, ticket: Ticket, request: &JoinRequest<'_>, member_id: &str) {
+    fn update_member(
+        &mut self,
+        group: &mut ClassicGroup,
+        ticket: Ticket,
+        request: &JoinRequest<'_>,
+        member_id: &Arc<str>,
+    ) {
         let protocols = protocols_of(&request.protocols);
         group.update_member(member_id, protocols, request.session_timeout_ms, request.rebalance_timeout_ms);
         self.park_join(group, member_id, ticket);
@@ -292,11 +308,18 @@ impl Turn<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::uuid_text;
+    use super::{new_member_id, uuid_text};
 
     #[test]
     fn a_member_ids_tail_is_a_random_uuid_of_version_4() {
         assert_eq!(uuid_text(0), "00000000-0000-4000-8000-000000000000");
         assert_eq!(uuid_text(u128::MAX), "ffffffff-ffff-4fff-bfff-ffffffffffff");
+    }
+
+    #[test]
+    fn a_member_id_fits_the_protocol_however_long_the_clients_name_is() {
+        assert_eq!(new_member_id("c", 0).as_ref(), "c-00000000-0000-4000-8000-000000000000");
+        let id = new_member_id(&"\u{e9}".repeat(16_383), 0);
+        assert!(id.len() <= 32_767 && id.ends_with("\u{e9}-00000000-0000-4000-8000-000000000000"));
     }
 }

@@ -57,18 +57,16 @@ impl GroupCoordinator {
         result
     }
 
-    /// Nobody waits any more for what this connection has asked. Its members stay until their sessions end, which run from now.
+    /// Nobody waits any more for what this connection has asked. Its member stays until its session ends, which runs from now.
     pub fn connection_closed(&mut self, now: Now, connection: ConnectionId) {
-        for group in self.groups.values_mut() {
-            for member_id in group.member_ids() {
-                let is_abandoned = group.member_mut(&member_id).is_some_and(|mut member| member.abandon(connection));
-                let Some(member) = group.member(&member_id).filter(|_| is_abandoned) else { continue };
-                let timer = Timer::Session(group.group_id.clone(), member_id.clone());
-                let session_end = now.instant.after_ms(i64::from(member.session_timeout_ms));
-                let deadline = self.timers.deadline(&timer).map_or(session_end, |deadline| deadline.min(session_end));
-                self.timers.schedule(timer, deadline);
-            }
-        }
+        let Some((group_id, member_id)) = self.parked.take(connection) else { return };
+        let Some(group) = self.groups.get_mut(&group_id) else { return };
+        let is_abandoned = group.member_mut(&member_id).is_some_and(|mut member| member.abandon(connection));
+        let Some(member) = group.member(&member_id).filter(|_| is_abandoned) else { return };
+        let session_end = now.instant.after_ms(i64::from(member.session_timeout_ms));
+        let timer = Timer::Session(group_id, member_id);
+        let deadline = self.timers.deadline(&timer).map_or(session_end, |deadline| deadline.min(session_end));
+        self.timers.schedule(timer, deadline);
     }
 }
 

@@ -268,16 +268,11 @@ impl GroupCoordinator {
         result
     }
 
-    /// A topic is gone: so are the offsets that groups have committed for it.
-    pub fn topic_deleted(&mut self, topic: &str) -> CoordinatorResult {
+    /// A topic is gone: so are the offsets that groups have committed for it. Those for a topic that has taken its name stay.
+    pub fn topic_deleted(&mut self, topic: &str, topic_id: TopicId) -> CoordinatorResult {
         let mut result = CoordinatorResult::default();
-        for group in self.groups.values() {
-            let committed = self.durable.offsets().of_group(&group.group_id);
-            let committed: Vec<_> = committed.map(|(name, partition, _)| (name.clone(), partition)).collect();
-            let pending = self.durable.offsets().pending_only(&group.group_id);
-            for (name, partition) in committed.into_iter().chain(pending).filter(|(name, _)| name.as_ref() == topic) {
-                result.append([tombstone(&group.group_id, &name, partition)]);
-            }
+        for (group_id, partition) in self.durable.offsets().of_topic(topic, topic_id) {
+            result.append([tombstone(&group_id, &Arc::from(topic), partition)]);
         }
         if let Some(append) = &mut result.append {
             append.atomic = false;

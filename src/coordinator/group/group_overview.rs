@@ -2,6 +2,7 @@
 //!
 //! It must not know the other coordinators, over which the caller collects.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -73,11 +74,13 @@ impl GroupCoordinator {
         }
     }
 
-    /// DeleteGroups, of those that belong to this coordinator: with all their offsets, if they have no members.
+    /// DeleteGroups, of those that belong to this coordinator: with all their offsets, if they have no members. One that is
+    /// named twice is answered once.
     pub fn handle_delete_groups(&mut self, ticket: Ticket, group_ids: &[&str]) -> CoordinatorResult {
         let mut result = CoordinatorResult::default();
+        let mut seen = BTreeSet::new();
         let mut groups = Vec::with_capacity(group_ids.len());
-        for group_id in group_ids {
+        for group_id in group_ids.iter().filter(|group_id| seen.insert(**group_id)) {
             let error = match self.groups.get(*group_id) {
                 None => ErrorCode::GroupIdNotFound,
                 Some(group) if !group.is_in(GroupState::Empty) => ErrorCode::NonEmptyGroup,

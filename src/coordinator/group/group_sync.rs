@@ -50,9 +50,7 @@ impl Turn<'_> {
                 self.answer_sync(ticket, SyncAnswer::refusal(ErrorCode::RebalanceInProgress));
             }
             GroupState::CompletingRebalance => {
-                if let Some(earlier) = group.park_sync(member_id, ticket) {
-                    self.answer_sync(earlier, SyncAnswer::refusal(ErrorCode::RebalanceInProgress));
-                }
+                self.park_sync(group, &Arc::from(member_id), ticket);
                 self.has_synced(group, member_id);
                 if group.is_leader(member_id) {
                     self.store_assignment(group, request);

@@ -30,7 +30,13 @@ impl GroupCoordinator {
         }
         let members_max = self.settings.members_max;
         for group in self.groups.values_mut() {
-            let mut turn = Turn { now, settings: &self.settings, timers: &mut self.timers, result: &mut result };
+            let mut turn = Turn {
+                now,
+                settings: &self.settings,
+                timers: &mut self.timers,
+                parked: &mut self.parked,
+                result: &mut result,
+            };
             for member_id in group.member_ids() {
                 turn.schedule_session(group, &member_id);
             }

@@ -14,6 +14,7 @@ mod group_sync;
 mod group_timers;
 mod member;
 mod offsets;
+mod parked;
 mod rebalance;
 mod records;
 mod requests;
@@ -24,6 +25,20 @@ mod timers;
 
 #[cfg(test)]
 mod test_join;
+#[cfg(test)]
+mod test_membership;
+#[cfg(test)]
+mod test_offsets;
+#[cfg(test)]
+mod test_overview;
+#[cfg(test)]
+mod test_random;
+#[cfg(test)]
+mod test_recovery;
+#[cfg(test)]
+mod test_static_members;
+#[cfg(test)]
+mod test_sync;
 #[cfg(test)]
 mod test_world;
 
@@ -36,7 +51,7 @@ pub use classic_group::GroupState;
 pub use completion::{Append, CoordinatorResult, response_error};
 pub use group_coordinator::{DurableState, GroupCoordinator};
 pub use offsets::{CommittedOffset, Offsets};
-pub use records::{GroupMetadata, GroupRecord, MemberMetadata};
+pub use records::{GroupMetadata, GroupRecord, GroupRecordError, MemberMetadata};
 pub use requests::{
     CommitPartition, CommitRequest, CommitTopic, DeleteOffsetsRequest, FetchRequest, FetchTopic, HeartbeatRequest,
     JoinProtocol, JoinRequest, LeaveRequest, LeavingMember, SyncRequest, TransactionalCommitRequest,

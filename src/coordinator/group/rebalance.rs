@@ -11,6 +11,7 @@ use crate::coordinator::group::answers::{GroupAnswer, JoinAnswer, JoinedMember, 
 use crate::coordinator::group::classic_group::{ClassicGroup, GroupState, InitialRebalance};
 use crate::coordinator::group::completion::CoordinatorResult;
 use crate::coordinator::group::member::Parked;
+use crate::coordinator::group::parked::ParkedRequests;
 use crate::coordinator::group::records::GroupRecord;
 use crate::coordinator::group::settings::GroupSettings;
 use crate::coordinator::group::timers::{Timer, Timers};
@@ -22,6 +23,7 @@ pub(super) struct Turn<'a> {
     pub(super) now: Now,
     pub(super) settings: &'a GroupSettings,
     pub(super) timers: &'a mut Timers,
+    pub(super) parked: &'a mut ParkedRequests,
     pub(super) result: &'a mut CoordinatorResult,
 }
 
@@ -61,9 +63,18 @@ impl Turn<'_> {
     }
 
     /// Parks a JoinGroup. One of the same member that was parked before is told to try again: its client has moved on.
-    pub(super) fn park_join(&mut self, group: &mut ClassicGroup, member_id: &str, ticket: Ticket) {
+    pub(super) fn park_join(&mut self, group: &mut ClassicGroup, member_id: &Arc<str>, ticket: Ticket) {
+        self.parked.insert(ticket, &group.group_id, member_id);
         if let Some(earlier) = group.park_join(member_id, ticket) {
             self.answer_join(earlier, JoinAnswer::refusal(member_id, ErrorCode::RebalanceInProgress));
+        }
+    }
+
+    /// Parks a SyncGroup, likewise.
+    pub(super) fn park_sync(&mut self, group: &mut ClassicGroup, member_id: &Arc<str>, ticket: Ticket) {
+        self.parked.insert(ticket, &group.group_id, member_id);
+        if let Some(earlier) = group.park_sync(member_id, ticket) {
+            self.answer_sync(earlier, SyncAnswer::refusal(ErrorCode::RebalanceInProgress));
         }
     }
 

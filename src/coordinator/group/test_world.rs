@@ -45,12 +45,15 @@ pub(super) fn static_join_of(group_instance_id: &str) -> JoinRequest<'_> {
 
 pub(super) struct World {
     pub(super) coordinator: GroupCoordinator,
-    pub(super) log: Vec<(ProducerId, GroupRecord)>,
+    /// Producer, key and value, as the log keeps them.
+    log: Vec<(ProducerId, Vec<u8>, Option<Vec<u8>>)>,
     pub(super) now: Now,
     pub(super) answers: BTreeMap<Ticket, GroupAnswer>,
     /// Appends that are held back while `holds_appends`.
     pub(super) held: Vec<Append>,
     pub(super) holds_appends: bool,
+    /// Whose transaction the next appends belong to.
+    pub(super) producer_id: ProducerId,
     tickets: i32,
     random: u128,
 }
@@ -71,6 +74,7 @@ impl World {
             answers: BTreeMap::new(),
             held: Vec::new(),
             holds_appends: false,
+            producer_id: ProducerId::NONE,
             tickets: 0,
             random: 0,
         }
@@ -101,11 +105,17 @@ impl World {
         while !self.held.is_empty() {
             let append = self.held.remove(0);
             let base_offset = Offset(self.log.len() as i64);
-            self.log.extend(append.records.iter().cloned().map(|record| (ProducerId::NONE, record)));
-            let result = self.coordinator.appended(self.now, append, base_offset, ProducerId::NONE);
+            let bytes_of = |record: &GroupRecord| (self.producer_id, record.encode_key(), record.encode_value());
+            self.log.extend(append.records.iter().map(bytes_of));
+            let result = self.coordinator.appended(self.now, append, base_offset, self.producer_id);
             self.settle(result);
         }
-        assert_eq!(*self.coordinator.durable(), self.rebuilt().durable().clone());
+        self.check();
+    }
+
+    /// What the coordinator holds for durable is what its log says.
+    pub(super) fn check(&self) {
+        assert_eq!(self.coordinator.durable(), self.rebuilt().durable());
     }
 
     /// Lets what was held back fail.
@@ -121,8 +131,9 @@ impl World {
     /// Another coordinator, made from the log alone.
     pub(super) fn rebuilt(&self) -> GroupCoordinator {
         let mut rebuilt = GroupCoordinator::new(self.coordinator.settings.clone());
-        for (offset, (producer_id, record)) in self.log.iter().enumerate() {
-            rebuilt.replay(Offset(offset as i64), *producer_id, record);
+        for (offset, (producer_id, key, value)) in self.log.iter().enumerate() {
+            let record = GroupRecord::decode(key, value.as_deref()).unwrap();
+            rebuilt.replay(Offset(offset as i64), *producer_id, &record);
         }
         rebuilt
     }
@@ -204,6 +215,14 @@ impl World {
         }
     }
 
+    /// A member leaves and does not wait for the answer.
+    pub(super) fn leave_without_waiting(&mut self, member_id: &str, group_instance_id: Option<&str>) {
+        let ticket = self.ticket();
+        let members = vec![LeavingMember { member_id, group_instance_id }];
+        let result = self.coordinator.handle_leave(self.now, ticket, &LeaveRequest { group_id: GROUP, members });
+        self.settle(result);
+    }
+
     /// Commits an offset for `t-0`.
     pub(super) fn commit(&mut self, group_id: &str, member_id: &str, generation: i32, offset: i64) -> ErrorCode {
         let ticket = self.ticket();
@@ -258,7 +277,7 @@ impl World {
     pub(super) fn stable_group(&mut self, count: usize) -> (Vec<Arc<str>>, i32) {
         let ids: Vec<Arc<str>> = (0..count).map(|_| self.member_id()).collect();
         let tickets: Vec<Ticket> = ids.iter().map(|id| self.join(&join_of(id))).collect();
-        self.pass_ms(30_000);
+        self.pass_ms(6_000);
         let joined: Vec<JoinAnswer> = tickets.into_iter().map(|ticket| self.joined(ticket)).collect();
         let generation = joined[0].generation;
         assert!(joined.iter().all(|answer| answer.error == ErrorCode::None && answer.generation == generation));
