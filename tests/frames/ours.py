@@ -1,0 +1,3 @@
+"""Where Klamm deliberately answers otherwise than Kafka 4.4: (chapter, case) → expectation and reason."""
+
+DIFFERENT = {}
