@@ -33,4 +33,5 @@ def chapter(catalogue, bases):
             choices = VALUES[kind]
             said, value = choices[turn[kind] % len(choices)]
             turn[kind] += 1
-            catalogue.add("hostile-lengths", f"{label}: {name} at byte {at} says {said}", f"The length of {name} is replaced by {said}.", replaced(frame, at, size, value))
+            catalogue.add("hostile-lengths", f"{label}: {name} at byte {at} says {said}", f"The length of {name} is replaced by {said}.", replaced(frame, at, size, value),
+                          **({"topic": values["topic_data"][0]["name"]} if name == "records" and said == "-1" else {}))

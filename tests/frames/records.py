@@ -12,7 +12,7 @@ def chapter(c):
     body = b"".join(plain)
 
     def request(records, version=3, correlation=1, topic=None, index=0, acks=-1, **more):
-        topic = topic or c.topic()
+        topic = c.topic() if topic is None else topic
         named = {"topic_id": topic if isinstance(topic, bytes) else topic_uuid(topic)} if version >= 13 else {"name": topic}
         return c.request("Produce", version, correlation, **{"acks": acks, "timeout_ms": 5000, "topic_data": [
             {**named, "partition_data": [{"index": index, "records": records}]}], **more})
@@ -26,7 +26,8 @@ def chapter(c):
     add("sound", "A sound batch of three records.", batch(plain))
     add("sound, version 9", "A sound batch in a flexible version.", batch(plain), 9)
     add("sound, by topic id", "A sound batch for a topic named by its id.", batch(plain), 13)
-    c.add("records", "null records", "No records at all.", request(None), wait=12.0, silence=1.0)
+    topic = c.topic()
+    c.add("records", "null records", "No records at all.", request(None, topic=topic), wait=12.0, silence=1.0, topic=topic)
     add("empty records", "A records field of no bytes.", b"")
     add("one byte of records", "Less than a batch header.", b"\0")
     add("sixteen bytes of records", "Less than a batch header.", bytes(16))
@@ -90,7 +91,7 @@ def compressed(add, body, plain):
     forms = {"gzip": (1, gzipped(body)), "snappy": (2, xerial(body)), "lz4": (3, lz4_frame(body)), "zstd": (4, zstd_frame(body))}
 
     def codec(name, says, number, payload, **fields):
-        add(f"compressed: {name}", says, batch(plain, codec=number, payload=payload, **fields))
+        add(f"compressed: {name}", says, batch(plain, codec=number, payload=payload, **fields), 9)  # zstd needs version 7
 
     for name, (number, payload) in forms.items():
         codec(f"{name}, sound", "A sound compressed batch.", number, payload)
@@ -109,11 +110,12 @@ def compressed(add, body, plain):
     codec("gzip, rubbish behind", "Bytes behind the end.", 1, forms["gzip"][1] + b"rubbish")
     for number in (5, 6, 7):
         codec(f"codec {number}", "A codec that does not exist.", number, body)
+    add("compressed: zstd in an old version", "Versions below 7 know no zstd.", batch(plain, codec=4, payload=forms["zstd"][1]), 6)
     head, zeros = zeros_record(8 << 20)
     add("bomb: gzip, 8 MiB", "A small frame that unpacks to one large record.", batch([head], codec=1, payload=gzipped(head + bytes(zeros) + b"\0")))
     head, zeros = zeros_record((64 << 20) - 1)
-    add("bomb: zstd, 64 MiB", "A tiny frame that unpacks to one huge record.", batch([head], codec=4, payload=zstd_bomb(head, 64)))
-    add("bomb: zstd, 64 MiB of nothing", "A tiny frame of zeros: records of no length.", batch([b""] * 3, codec=4, payload=zstd_bomb(b"", 64)))
+    add("bomb: zstd, 64 MiB", "A tiny frame that unpacks to one huge record.", batch([head], codec=4, payload=zstd_bomb(head, 64)), 9)
+    add("bomb: zstd, 64 MiB of nothing", "A tiny frame of zeros: records of no length.", batch([b""] * 3, codec=4, payload=zstd_bomb(b"", 64)), 9)
 
 
 def producers(c, request, damaged, plain):
