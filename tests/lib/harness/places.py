@@ -3,6 +3,7 @@
 import os
 import pathlib
 import shutil
+import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
@@ -37,3 +38,14 @@ def discard(folder):
     """Removes a scratch folder, unless KLAMM_KEEP is set."""
     if not os.environ.get("KLAMM_KEEP"):
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def enter_virtualenv(age="newest"):
+    """Runs the calling program again on the Python of target/venv, where the client libraries are."""
+    home = TARGET / "venv" / age
+    if pathlib.Path(sys.prefix) == home:
+        return
+    python = home / "bin" / "python"
+    if not python.exists():
+        raise SystemExit(f"no {python}: run tests/lib/install python")
+    os.execv(python, [str(python), *sys.argv])

@@ -1,0 +1,38 @@
+"""Where Klamm may or must answer otherwise than Kafka 4.4. `second` gives the expectation and the reason, or None."""
+
+import copy
+
+UNKNOWN_SERVER_ERROR = -1
+
+
+def null_records(case, outcome):
+    """Kafka 4.4 never answers a Produce request whose records are null, and the connection is stuck for good."""
+    topic = case["topic"]
+    partition = {"index": 0, "error_code": 87, "base_offset": -1, "log_append_time_ms": -1}
+    body = {"responses": [{"name": topic, "partition_responses": [partition]}], "throttle_time_ms": 0}
+    return {"answers": [{"correlation": 1, "api": "Produce v3", "body": body}], "end": "open",
+            "why": "A request that is never answered stops its connection for good; null records are invalid records (87)."}
+
+
+def named(value, allowed):
+    """The outcome with every error -1 replaced by a choice, and the choice's text left open; None if there is no -1."""
+    found = False
+    if isinstance(value, dict):
+        if value.get("error_code") == UNKNOWN_SERVER_ERROR:
+            value["error_code"], found = {"one of": allowed}, True
+            if "error_message" in value:
+                value["error_message"] = {"one of": [None, "<error_message>"]}
+        return any([named(one, allowed) for one in value.values()]) or found
+    return any([named(one, allowed) for one in value]) if isinstance(value, list) else False
+
+
+def second(chapter, case, outcome):
+    if outcome["end"] == "silent" and "topic" in case:
+        return null_records(case, outcome)
+    records = chapter == "records"
+    changed = copy.deepcopy(outcome)
+    if not named(changed["answers"], [-1, 2, 87] if records else [-1, 42]):
+        return None
+    why = ("Kafka's -1 is an exception inside it; damaged records may as well be called corrupt (2) or invalid (87)." if records else
+           "Kafka's -1 is an exception inside it; a request that makes no sense may as well be called invalid (42).")
+    return {**changed, "why": why}
