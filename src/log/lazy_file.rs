@@ -65,14 +65,25 @@ impl LazyFile {
         self.place.directory = directory;
     }
 
-    /// Gives it another ending, at once. A file that was never made is no error.
-    pub(super) fn rename_with(&mut self, ending: &str) -> Result<(), DiskError> {
+    /// Removes it. A file that was never made is no error.
+    pub(super) fn remove(&mut self) -> Result<(), DiskError> {
+        self.handle = None;
+        match self.place.disk.remove_file(&self.path()) {
+            Err(error) if error.is_not_found() => Ok(()),
+            result => result,
+        }
+    }
+
+    /// Gives it another ending, and says what it is called now; `None` for a file that was never made.
+    pub(super) fn rename_with(&mut self, ending: &str) -> Result<Option<PathBuf>, DiskError> {
+        self.handle = None;
         let from = self.path();
         let mut to = from.clone().into_os_string();
         to.push(ending);
-        match self.place.disk.rename(&from, Path::new(&to)) {
-            Err(error) if error.is_not_found() => Ok(()),
-            result => result,
+        let to = PathBuf::from(to);
+        match self.place.disk.rename(&from, &to) {
+            Err(error) if error.is_not_found() => Ok(None),
+            result => result.map(|()| Some(to)),
         }
     }
 }

@@ -3,17 +3,21 @@
 //! It must not know producers, epochs, or which segment is the active one.
 
 use std::io::IoSlice;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::env::{DiskError, DiskFile, OpenMode};
-use crate::log::batch_scanner::{BatchScanner, LOOKUP_CHUNK_BYTES, LocatedBatch, RECOVERY_CHUNK_BYTES, ScanError};
+use crate::log::batch_scanner::{
+    BatchScanner, Damage, LOOKUP_CHUNK_BYTES, LocatedBatch, RECOVERY_CHUNK_BYTES, ScanError,
+};
+use crate::log::error::LogError;
 use crate::log::lazy_file::{LazyFile, SegmentPlace};
-use crate::log::log_file_name::{LOG, OFFSET_INDEX, TIME_INDEX};
+use crate::log::log_file_name::{DELETED, LOG, OFFSET_INDEX, TIME_INDEX};
 use crate::log::offset_index::OffsetIndex;
 use crate::log::settings::LogSettings;
 use crate::log::time_index::{NO_TIMESTAMP, TimeIndex, TimestampOffset};
-use crate::record::{BatchHeader, RecordBatch};
+use crate::log::transaction_index::{AbortedTransaction, TransactionIndex};
+use crate::record::{BatchError, BatchHeader, RecordBatch};
 use crate::types::{Offset, WallTime};
 
 /// Lengths of a segment's files, as a directory's list shows them; 0 for a file that is not there.
@@ -25,6 +29,17 @@ pub(super) struct SegmentBytes {
     pub(super) offset_index: u64,
     /// Time index.
     pub(super) time_index: u64,
+    /// Index of aborted transactions.
+    pub(super) transaction_index: u64,
+}
+
+/// What a recovery does with bytes that are no whole batches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Cut {
+    /// They were torn by a crash, and are cut off.
+    Remove,
+    /// They were whole once; only the indexes are built again, as far as that goes.
+    Keep,
 }
 
 /// What decides, beside the segment itself, whether a new one begins before an append.
@@ -50,6 +65,7 @@ pub(super) struct LogSegment {
     bytes: u64,
     offset_index: OffsetIndex,
     time_index: TimeIndex,
+    transaction_index: TransactionIndex,
     /// The largest timestamp so far and the last offset of the batch that has it; `None` until it is asked for.
     largest: Option<TimestampOffset>,
     /// The largest timestamp of the first batch; `None` until it is asked for or while there is no batch.
@@ -67,6 +83,7 @@ impl LogSegment {
             base_offset: place.base_offset,
             offset_index: OffsetIndex::new(&place, bytes.offset_index),
             time_index: TimeIndex::new(&place, bytes.time_index),
+            transaction_index: TransactionIndex::new(&place, bytes.transaction_index),
             log: LazyFile::new(place, LOG),
             bytes: bytes.log,
             largest: None,
@@ -79,10 +96,16 @@ impl LogSegment {
 
     /// A new, empty segment. What lies there under its names is emptied: it is left over from a roll that a crash undid.
     pub(super) fn create(place: SegmentPlace, now: WallTime) -> Result<LogSegment, DiskError> {
-        for suffix in [LOG, OFFSET_INDEX, TIME_INDEX] {
-            place.disk.open(&place.path(suffix), OpenMode::CreateEmpty)?;
+        let suffixes = [LOG, OFFSET_INDEX, TIME_INDEX];
+        let make = |suffix: &&str| place.disk.open(&place.path(suffix), OpenMode::CreateEmpty).map(|_| ());
+        match suffixes.iter().try_for_each(make) {
+            Ok(()) => Ok(LogSegment::new(place, SegmentBytes::default(), now)),
+            Err(error) => {
+                // A half-made segment left behind would hide, after a restart, what is appended to the old one.
+                suffixes.iter().for_each(|suffix| drop(place.disk.remove_file(&place.path(suffix))));
+                Err(error)
+            }
         }
-        Ok(LogSegment::new(place, SegmentBytes::default(), now))
     }
 
     /// Offset of its first record, or where it would be.
@@ -184,6 +207,12 @@ impl LogSegment {
         Ok(u64::from(self.offset_index.lookup(offset)?.position))
     }
 
+    /// A position from which on a scan meets the first batch with a timestamp at or above `timestamp`.
+    pub(super) fn position_before_timestamp(&mut self, timestamp: i64) -> Result<u64, DiskError> {
+        let entry = self.time_index.lookup(timestamp)?;
+        self.position_before(entry.offset)
+    }
+
     /// The offset after the last record, found from the last index entry on; also how far the batches behind it are whole.
     pub(super) fn find_next_offset(&mut self) -> Result<Offset, ScanError> {
         let last = self.offset_index.last()?;
@@ -210,22 +239,27 @@ impl LogSegment {
             self.time_index.append(largest);
         }
         self.offset_index.write()?;
-        self.time_index.write()
+        self.time_index.write()?;
+        self.transaction_index.write()
     }
 
     /// All its files, with all index entries written, to be synced.
     pub(super) fn settle(&mut self) -> Result<Vec<Arc<dyn DiskFile>>, DiskError> {
         self.complete_indexes()?;
-        Ok(vec![self.file()?, self.offset_index.settle()?, self.time_index.settle()?])
+        let mut files = vec![self.file()?, self.offset_index.settle()?, self.time_index.settle()?];
+        files.extend(self.transaction_index.settle()?);
+        Ok(files)
     }
 
-    /// Reads all batches, shows each to `note`, builds the indexes again, and cuts the file at the first batch that is damaged or
-    /// whose offsets do not follow. Says how many bytes were cut off.
+    /// Reads all batches, shows each to `note` with its place, and builds the indexes again, up to the first batch that is damaged or
+    /// whose offsets do not follow; what `cut` says happens to the rest. `note` returns the transactions that the batch aborts. Says how many bytes were
+    /// cut off.
     pub(super) fn recover(
         &mut self,
         settings: &LogSettings,
-        mut note: impl FnMut(&RecordBatch<'_>, u64) -> Result<(), DiskError>,
-    ) -> Result<u64, DiskError> {
+        cut: Cut,
+        mut note: impl FnMut(&RecordBatch<'_>, u64) -> Vec<AbortedTransaction>,
+    ) -> Result<u64, LogError> {
         let (file, bytes) = (self.file()?, self.bytes);
         self.reset_indexes()?;
         let mut scanner = BatchScanner::new(&*file, 0, bytes, RECOVERY_CHUNK_BYTES);
@@ -233,32 +267,70 @@ impl LogSegment {
         loop {
             match scanner.next_batch() {
                 Ok(Some((_, batch))) => {
-                    let is_representable =
-                        batch.last_offset().0.saturating_sub(self.base_offset.0) <= i64::from(i32::MAX);
-                    if batch.base_offset() < next_offset || !is_representable {
+                    let reach = batch.last_offset().0.saturating_sub(self.base_offset.0);
+                    if reach > i64::from(i32::MAX) {
+                        return Err(LogError::malformed(
+                            &self.log.path(),
+                            "its offsets lie too far apart for an index",
+                        ));
+                    }
+                    if batch.base_offset() < next_offset {
                         break;
                     }
-                    note(&batch, self.bytes)?;
                     next_offset = batch.next_offset();
+                    note(&batch, self.bytes).iter().for_each(|aborted| self.transaction_index.append(aborted));
                     self.note_batch(batch.header(), settings.index_interval_bytes);
                 }
-                Ok(None) | Err(ScanError::Damaged { .. }) => break,
-                Err(ScanError::Disk(error)) => return Err(error),
+                Ok(None) => break,
+                // Data of a broker before Kafka 0.11 is not damage, and must not be cut off.
+                Err(ScanError::Damaged { position: 0, reason: Damage::Batch(error @ BatchError::OldMagic { .. }) }) => {
+                    return Err(LogError::malformed(&self.log.path(), error.to_string()));
+                }
+                Err(ScanError::Damaged { .. }) => break,
+                Err(ScanError::Disk(error)) => return Err(error.into()),
             }
-        }
-        let cut = bytes - self.bytes;
-        if cut > 0 {
-            file.truncate(self.bytes)?;
         }
         self.checked = (0, self.bytes);
         self.complete_indexes()?;
-        Ok(cut)
+        let rest = bytes - self.bytes;
+        match cut {
+            Cut::Keep => self.bytes = bytes,
+            Cut::Remove if rest > 0 => file.truncate(self.bytes)?,
+            Cut::Remove => {}
+        }
+        Ok(rest)
+    }
+
+    /// Adds a transaction that a marker in this segment aborts.
+    pub(super) fn note_aborted(&mut self, transaction: &AbortedTransaction) {
+        self.transaction_index.append(transaction);
+    }
+
+    /// Adds the aborted transactions that overlap `from..to` to `found`. Says whether later segments can hold no more of them.
+    pub(super) fn collect_aborted(
+        &mut self,
+        from: Offset,
+        to: Offset,
+        found: &mut Vec<AbortedTransaction>,
+    ) -> Result<bool, DiskError> {
+        if self.transaction_index.is_empty() { Ok(false) } else { self.transaction_index.collect(from, to, found) }
+    }
+
+    /// Whether the transaction index can be trusted.
+    pub(super) fn has_sane_transaction_index(&mut self) -> Result<bool, DiskError> {
+        self.transaction_index.is_sane(self.base_offset)
+    }
+
+    /// The offset of the first indexed batch that starts at or after `position`.
+    pub(super) fn first_indexed_from(&mut self, position: u64) -> Result<Option<Offset>, DiskError> {
+        self.offset_index.first_offset_from(position)
     }
 
     /// Empties the indexes, to be built again by noting every batch from the first on.
     fn reset_indexes(&mut self) -> Result<(), DiskError> {
         self.offset_index.reset()?;
         self.time_index.reset()?;
+        self.transaction_index.reset()?;
         self.bytes = 0;
         self.bytes_since_index_entry = 0;
         self.largest = Some(TimestampOffset { timestamp: NO_TIMESTAMP, offset: self.base_offset });
@@ -282,8 +354,19 @@ impl LogSegment {
         if from >= low && from < high { high.min(to) } else { from }
     }
 
-    fn lazy_files(&mut self) -> [&mut LazyFile; 3] {
-        [&mut self.log, self.offset_index.file(), self.time_index.file()]
+    fn lazy_files(&mut self) -> [&mut LazyFile; 4] {
+        [&mut self.log, self.offset_index.file(), self.time_index.file(), self.transaction_index.file()]
+    }
+
+    /// Removes its files at once.
+    pub(super) fn remove_files(&mut self) -> Result<(), DiskError> {
+        self.lazy_files().into_iter().try_for_each(LazyFile::remove)
+    }
+
+    /// Gives its files the ending of files that wait for their removal, and says what they are called now.
+    pub(super) fn mark_deleted(&mut self) -> Result<Vec<PathBuf>, DiskError> {
+        let renamed = self.lazy_files().into_iter().map(|file| file.rename_with(DELETED));
+        renamed.filter_map(Result::transpose).collect()
     }
 
     /// Lets its descriptors go.

@@ -11,7 +11,7 @@ const VERSION: i16 = 1;
 /// Version and checksum.
 const HEADER_BYTES: usize = 6;
 /// One producer.
-const ENTRY_BYTES: usize = 42;
+const ENTRY_BYTES: usize = 46;
 
 /// Writes the state of these producers.
 pub(super) fn encode<'a>(producers: impl ExactSizeIterator<Item = &'a ProducerStateEntry>) -> Vec<u8> {
@@ -21,7 +21,8 @@ pub(super) fn encode<'a>(producers: impl ExactSizeIterator<Item = &'a ProducerSt
     bytes.extend(i32::try_from(producers.len()).unwrap_or(i32::MAX).to_be_bytes());
     for entry in producers {
         let batch = entry.last_batch();
-        let absent = BatchMetadata { last_sequence: NO_SEQUENCE, last_offset: Offset(-1), offset_delta: 0, timestamp: -1 };
+        let absent =
+            BatchMetadata { last_sequence: NO_SEQUENCE, last_offset: Offset(-1), offset_delta: 0, timestamp: -1 };
         let BatchMetadata { last_sequence, last_offset, offset_delta, .. } = batch.unwrap_or(absent);
         bytes.extend(entry.producer_id.0.to_be_bytes());
         bytes.extend(entry.epoch.0.to_be_bytes());
@@ -92,8 +93,12 @@ mod tests {
         idle.last_timestamp = 99;
         let mut busy = ProducerStateEntry::new(ProducerId(8));
         for number in 0..7 {
-            let batch =
-                BatchMetadata { last_sequence: number, last_offset: Offset(100 + i64::from(number)), offset_delta: 0, timestamp: 5 };
+            let batch = BatchMetadata {
+                last_sequence: number,
+                last_offset: Offset(100 + i64::from(number)),
+                offset_delta: 0,
+                timestamp: 5,
+            };
             busy.add_batch(ProducerEpoch(0), batch);
         }
         busy.transaction_first_offset = Some(Offset(100));

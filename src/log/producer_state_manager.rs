@@ -146,7 +146,11 @@ impl ProducerStateManager {
 
     /// Takes a batch that a recovery or a load has read, which lies at `place`. Nothing is refused: it was accepted once.
     /// Returns the transactions that it ended, each with the last stable offset after it.
-    pub(super) fn replay(&mut self, batch: &RecordBatch<'_>, place: LogOffsetMetadata) -> Vec<(CompletedTransaction, Offset)> {
+    pub(super) fn replay(
+        &mut self,
+        batch: &RecordBatch<'_>,
+        place: LogOffsetMetadata,
+    ) -> Vec<(CompletedTransaction, Offset)> {
         self.end = batch.next_offset();
         if !batch.has_producer_id() {
             return Vec::new();
@@ -210,6 +214,13 @@ impl ProducerStateManager {
         Ok(())
     }
 
+    /// Removes snapshots that no log between `log_start` and `log_end` can use.
+    pub(super) fn remove_useless_snapshots(&mut self, log_start: Offset, log_end: Offset) -> Result<(), DiskError> {
+        let is_useless = |snapshot: &Offset| *snapshot > log_end || *snapshot <= log_start;
+        let useless: Vec<Offset> = self.snapshots.iter().filter(|snapshot| is_useless(snapshot)).copied().collect();
+        useless.into_iter().try_for_each(|snapshot| self.remove_snapshot(snapshot))
+    }
+
     /// Makes the state one from which the log between `log_start` and `log_end` can be replayed, from [`ProducerStateManager::end`] on.
     pub(super) fn reload(
         &mut self,
@@ -218,16 +229,15 @@ impl ProducerStateManager {
         now: WallTime,
         expiration_ms: i64,
     ) -> Result<(), DiskError> {
-        let is_useless = |snapshot: &Offset| *snapshot > log_end || *snapshot <= log_start;
-        let useless: Vec<Offset> = self.snapshots.iter().filter(|snapshot| is_useless(snapshot)).copied().collect();
-        useless.into_iter().try_for_each(|snapshot| self.remove_snapshot(snapshot))?;
         if self.end == log_end {
             return Ok(());
         }
         self.producers.clear();
         self.ongoing.clear();
         self.unreplicated.clear();
-        while let Some(snapshot) = self.snapshots.last().copied() {
+        while let Some(snapshot) =
+            self.snapshots.range(..=log_end).next_back().copied().filter(|newest| *newest > log_start)
+        {
             if let Some(entries) = self.read_snapshot(snapshot)? {
                 for entry in entries.into_iter().filter(|entry| !is_expired(entry, now, expiration_ms)) {
                     if let Some(first) = entry.transaction_first_offset {

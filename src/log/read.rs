@@ -8,6 +8,7 @@ use std::sync::Arc;
 use crate::env::{DiskFile, Piece};
 use crate::log::batch_scanner::{BatchScanner, LOOKUP_CHUNK_BYTES, LocatedBatch, RECOVERY_CHUNK_BYTES, ScanError};
 use crate::log::error::ReadError;
+use crate::log::transaction_index::AbortedTransaction;
 use crate::log::unified_log::{LogOffsetMetadata, LogState, LogStatus, UnifiedLog};
 use crate::types::Offset;
 
@@ -33,6 +34,8 @@ pub struct FetchData {
     pub last_stable_offset: Offset,
     /// The first offset of the log.
     pub log_start_offset: Offset,
+    /// The aborted transactions that overlap the records; `None` unless only committed ones were asked for.
+    pub aborted_transactions: Option<Vec<AbortedTransaction>>,
 }
 
 impl FetchData {
@@ -81,6 +84,7 @@ impl UnifiedLog {
             high_watermark: state.high_watermark.offset,
             last_stable_offset: state.last_stable().offset,
             log_start_offset: state.log_start,
+            aborted_transactions: (isolation == FetchIsolation::TransactionCommitted).then(Vec::new),
         };
         let mut after =
             state.segments.range(..=offset).next_back().map_or(Bound::Unbounded, |(base, _)| Bound::Included(*base));
@@ -88,6 +92,9 @@ impl UnifiedLog {
             drop(state);
             if let Some(range) = plan.find(offset, bytes_max, first_batch_whole)? {
                 let to = self.check(&plan, &range, offset)?;
+                if let Some(aborted) = &mut data.aborted_transactions {
+                    self.lock().collect_aborted(&plan, to, offset, bound, aborted)?;
+                }
                 if to > range.from {
                     let bytes = usize::try_from(to - range.from).unwrap_or(usize::MAX);
                     data.records.push(Piece::File { file: plan.file, offset: range.from, bytes });
@@ -136,12 +143,16 @@ impl UnifiedLog {
 }
 
 impl LogState {
-    fn check_readable(&self, offset: Offset) -> Result<(), ReadError> {
+    pub(super) fn check_online_for_read(&self) -> Result<(), ReadError> {
         match self.status {
-            LogStatus::Online => {}
-            LogStatus::Offline | LogStatus::Closed => return Err(ReadError::Offline),
-            LogStatus::Deleted => return Err(ReadError::Deleted),
+            LogStatus::Online => Ok(()),
+            LogStatus::Offline | LogStatus::Closed => Err(ReadError::Offline),
+            LogStatus::Deleted => Err(ReadError::Deleted),
         }
+    }
+
+    fn check_readable(&self, offset: Offset) -> Result<(), ReadError> {
+        self.check_online_for_read()?;
         if offset < self.log_start || offset > self.end.offset {
             return Err(ReadError::OffsetOutOfRange { offset, log_start: self.log_start, log_end: self.end.offset });
         }
@@ -154,6 +165,32 @@ impl LogState {
             FetchIsolation::HighWatermark => self.high_watermark,
             FetchIsolation::TransactionCommitted => self.last_stable(),
         }
+    }
+
+    /// Adds the aborted transactions that overlap the records from `offset` to byte `to` of the plan's segment. One too many, in the
+    /// rest of an index interval, does no harm.
+    fn collect_aborted(
+        &mut self,
+        plan: &ReadPlan,
+        to: u64,
+        offset: Offset,
+        bound: LogOffsetMetadata,
+        aborted: &mut Vec<AbortedTransaction>,
+    ) -> Result<(), ReadError> {
+        let next_base =
+            self.segments.range((Bound::Excluded(plan.segment), Bound::Unbounded)).next().map(|(base, _)| *base);
+        let mut end = next_base.unwrap_or(self.end.offset).min(bound.offset);
+        if let Some(segment) = self.segments.get_mut(&plan.segment)
+            && let Some(indexed) = segment.first_indexed_from(to)?
+        {
+            end = end.min(indexed);
+        }
+        for (_, segment) in self.segments.range_mut(plan.segment..) {
+            if segment.collect_aborted(offset, end, aborted)? {
+                break;
+            }
+        }
+        Ok(())
     }
 
     /// Where to look for `offset` in the first segment after `after`; `None` if nothing is left below `bound`.

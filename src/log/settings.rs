@@ -1,6 +1,27 @@
-//! The settings of one log, with Kafka's defaults.
+//! The settings of one log, and of all, with Kafka's defaults.
 //!
 //! It must not know keys, texts or where a value came from: that is `config`'s.
+
+use std::path::PathBuf;
+
+use crate::log::log_validator::ValidationSettings;
+use crate::record::{Compression, TimestampType};
+use crate::types::BrokerId;
+
+/// The settings of all logs together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogManagerSettings {
+    /// `log.dirs`.
+    pub directories: Vec<PathBuf>,
+    /// `node.id`.
+    pub node_id: BrokerId,
+    /// The cluster's id, if the operator gives one; else the directories' or a new one.
+    pub cluster_id: Option<String>,
+    /// Bytes below which clients may not append, so that the disk never fills up to the last.
+    pub free_bytes_min: u64,
+    /// `log.segment.delete.delay.ms`: how long folders that an earlier run has deleted stay on disk.
+    pub file_delete_delay_ms: i64,
+}
 
 /// The settings of one log. Kafka's topic configs of the same names.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,9 +56,33 @@ pub struct LogSettings {
     pub producer_id_expiration_ms: i64,
     /// `transaction.partition.verification.enable`: refuse transactional batches whose transaction the coordinator has not confirmed.
     pub transaction_verification: bool,
+    /// `compression.type`: the codec of stored batches; `None` keeps the producer's.
+    pub compression: Option<Compression>,
+    /// `message.timestamp.type`: whose clock counts.
+    pub timestamp_type: TimestampType,
+    /// `message.timestamp.before.max.ms`: how far behind the broker's clock a timestamp may be.
+    pub timestamp_before_max_ms: i64,
+    /// `message.timestamp.after.max.ms`: how far ahead of it.
+    pub timestamp_after_max_ms: i64,
+    /// `max.decompressed.message.bytes`: the longest record of a compressed batch.
+    pub decompressed_message_bytes_max: u32,
 }
 
 impl LogSettings {
+    /// What a `LogValidator` needs of them; `is_zstd_allowed` depends on the request's version.
+    pub fn validation(&self, is_zstd_allowed: bool) -> ValidationSettings {
+        ValidationSettings {
+            message_bytes_max: self.message_bytes_max as usize,
+            compression: self.compression,
+            is_compacted: self.compact,
+            timestamp_type: self.timestamp_type,
+            timestamp_before_max_ms: self.timestamp_before_max_ms,
+            timestamp_after_max_ms: self.timestamp_after_max_ms,
+            decompressed_message_bytes_max: self.decompressed_message_bytes_max as usize,
+            is_zstd_allowed,
+        }
+    }
+
     /// The age at which a segment rolls, earlier by a part of the jitter that `seed` chooses: the same in every run.
     pub(super) fn segment_ms_of(&self, seed: u64) -> i64 {
         let jitter_ms = match u64::try_from(self.segment_jitter_ms) {
@@ -66,6 +111,11 @@ impl Default for LogSettings {
             file_delete_delay_ms: 60_000,
             producer_id_expiration_ms: 24 * 3_600_000,
             transaction_verification: true,
+            compression: None,
+            timestamp_type: TimestampType::CreateTime,
+            timestamp_before_max_ms: i64::MAX,
+            timestamp_after_max_ms: 3_600_000,
+            decompressed_message_bytes_max: 2_147_483_639,
         }
     }
 }

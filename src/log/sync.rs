@@ -21,6 +21,8 @@ pub struct SyncPoint {
     pub end: Offset,
     /// What is owed up to this number is covered.
     number: u64,
+    /// The count of changes of the leader epochs whose file is among the files.
+    epochs: Option<u64>,
 }
 
 impl SyncPoint {
@@ -59,10 +61,10 @@ pub(super) struct SyncState {
 
 impl SyncState {
     /// A log that is wholly on disk.
-    pub(super) fn new(durable_end: Offset, recovery_point: Offset) -> SyncState {
+    pub(super) fn new(end: Offset) -> SyncState {
         SyncState {
-            durable_end,
-            recovery_point,
+            durable_end: end,
+            recovery_point: end,
             files: Vec::new(),
             directories: Vec::new(),
             next_number: 0,
@@ -107,6 +109,15 @@ impl SyncState {
         self.hidden.front().copied()
     }
 
+    /// Everything up to `end` was synced at once, with all names.
+    pub(super) fn note_all_synced(&mut self, end: Offset) {
+        self.files.clear();
+        self.directories.clear();
+        self.hidden.clear();
+        self.unsynced_since = None;
+        (self.durable_end, self.recovery_point) = (end, end);
+    }
+
     fn point(&mut self, end: Offset) -> SyncPoint {
         let number = self.next_number;
         self.next_number += 1;
@@ -115,6 +126,7 @@ impl SyncState {
             directories: self.directories.iter().map(|(_, directory)| directory.to_path_buf()).collect(),
             end,
             number,
+            epochs: None,
         }
     }
 
@@ -122,7 +134,10 @@ impl SyncState {
         self.files.retain(|(number, _)| *number > point.number);
         self.directories.retain(|(number, _)| *number > point.number);
         self.durable_end = self.durable_end.max(point.end);
-        self.recovery_point = self.recovery_point.max(point.end);
+        if point.epochs.is_none() {
+            // Else the leader epochs have yet to take the place of the old file: the next point finds that done.
+            self.recovery_point = self.recovery_point.max(point.end);
+        }
         while self.hidden.front().is_some_and(|start| start.offset < self.durable_end) {
             self.hidden.pop_front();
         }
@@ -133,6 +148,7 @@ impl LogState {
     /// Sets the high watermark: the log's end, or the first append that must stay unseen.
     pub(super) fn advance_high_watermark(&mut self) {
         self.high_watermark = self.sync.first_hidden().unwrap_or(self.end);
+        self.producers.high_watermark_moved(self.high_watermark.offset);
     }
 }
 
@@ -146,6 +162,15 @@ impl UnifiedLog {
         let mut point = state.sync.point(end);
         if is_online {
             point.files.extend(active);
+            match state.epochs.write_beside() {
+                Ok(None) => {}
+                Ok(Some((file, epochs))) => {
+                    point.files.push(file);
+                    point.epochs = Some(epochs);
+                }
+                // A full disk must not keep records from being synced; a recovery finds the epochs in the batches.
+                Err(_) => point.epochs = Some(u64::MAX),
+            }
         } else {
             (point.files, point.directories) = (Vec::new(), Vec::new());
             point.end = state.sync.durable_end;
@@ -161,6 +186,16 @@ impl UnifiedLog {
             return;
         }
         state.sync.cover(point);
+        if let Some(epochs) = point.epochs {
+            match state.epochs.replace(epochs) {
+                Ok(true) => {
+                    let directory = Arc::clone(&state.directory);
+                    state.sync.owe_directory(directory);
+                }
+                Ok(false) => {}
+                Err(_) => state.status = LogStatus::Offline,
+            }
+        }
         state.advance_high_watermark();
         self.publish(&state);
     }

@@ -248,12 +248,11 @@ impl Disk for MemoryDisk {
         if !directories.contains(from) {
             return Err(not_found(from));
         }
-        let moved =
-            |path: &Path| {
-                path.strip_prefix(from)
-                    .ok()
-                    .map(|rest| if rest.as_os_str().is_empty() { to.to_path_buf() } else { to.join(rest) })
-            };
+        let moved = |path: &Path| {
+            path.strip_prefix(from)
+                .ok()
+                .map(|rest| if rest.as_os_str().is_empty() { to.to_path_buf() } else { to.join(rest) })
+        };
         *directories = directories.iter().map(|path| moved(path).unwrap_or_else(|| path.clone())).collect();
         let taken = std::mem::take(&mut *files);
         *files = taken.into_iter().map(|(path, content)| (moved(&path).unwrap_or(path), content)).collect();

@@ -8,6 +8,7 @@ use crate::env::{DiskError, DiskFile};
 use crate::log::index_file::IndexFile;
 use crate::log::lazy_file::{LazyFile, SegmentPlace};
 use crate::log::log_file_name::TRANSACTION_INDEX;
+use crate::log::producer_append_info::CompletedTransaction;
 use crate::types::{Offset, ProducerId};
 
 /// Length of an entry: version, producer, first and last offset, last stable offset.
@@ -28,6 +29,17 @@ pub struct AbortedTransaction {
     pub last_stable_offset: Offset,
 }
 
+impl AbortedTransaction {
+    pub(super) fn new(transaction: &CompletedTransaction, last_stable_offset: Offset) -> AbortedTransaction {
+        AbortedTransaction {
+            first_offset: transaction.first_offset,
+            producer_id: transaction.producer_id,
+            last_offset: transaction.last_offset,
+            last_stable_offset,
+        }
+    }
+}
+
 /// The transaction index of one segment.
 #[derive(Debug)]
 pub(super) struct TransactionIndex {
@@ -35,7 +47,9 @@ pub(super) struct TransactionIndex {
 }
 
 fn number(entry: &[u8; TRANSACTION_ENTRY_BYTES], at: usize) -> i64 {
-    i64::from_be_bytes(*entry.get(at..).and_then(|rest| rest.first_chunk()).expect("the places are constants within the entry"))
+    i64::from_be_bytes(
+        *entry.get(at..).and_then(|rest| rest.first_chunk()).expect("the places are constants within the entry"),
+    )
 }
 
 fn decode(entry: &[u8; TRANSACTION_ENTRY_BYTES]) -> AbortedTransaction {
@@ -101,7 +115,10 @@ impl TransactionIndex {
             for entry in &chunk {
                 let transaction = decode(entry);
                 let is_known = entry.starts_with(&VERSION.to_be_bytes());
-                if !is_known || transaction.last_offset < last_offset || transaction.first_offset > transaction.last_offset {
+                if !is_known
+                    || transaction.last_offset < last_offset
+                    || transaction.first_offset > transaction.last_offset
+                {
                     return Ok(false);
                 }
                 last_offset = transaction.last_offset;

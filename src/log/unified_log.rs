@@ -4,16 +4,19 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, RwLock};
 
-use crate::env::{Disk, DiskError};
+use crate::env::{Disk, DiskError, DiskFile};
 use crate::log::lazy_file::SegmentPlace;
+use crate::log::leader_epoch_cache::LeaderEpochCache;
 use crate::log::log_segment::LogSegment;
+use crate::log::producer_state_manager::ProducerStateManager;
 use crate::log::recent_batches::RecentBatches;
+use crate::log::retention::PendingRemovals;
 use crate::log::settings::LogSettings;
 use crate::log::sync::SyncState;
-use crate::types::{LeaderEpoch, Offset, TopicPartition, WallTime};
+use crate::types::{LeaderEpoch, Offset, TopicId, TopicPartition, WallTime};
 
 /// Inactive segments of one log whose files stay open for the next read.
 const OPEN_INACTIVE_SEGMENTS_MAX: usize = 2;
@@ -54,6 +57,11 @@ pub(super) struct LogState {
     pub(super) leader_epoch: LeaderEpoch,
     pub(super) recent: RecentBatches,
     pub(super) sync: SyncState,
+    pub(super) producers: ProducerStateManager,
+    pub(super) epochs: LeaderEpochCache,
+    pub(super) removals: PendingRemovals,
+    /// Not used since the last upkeep.
+    pub(super) is_idle: bool,
     open_inactive: VecDeque<Offset>,
 }
 
@@ -70,6 +78,7 @@ impl LogState {
 
     /// Remembers that an inactive segment's file is open, and closes the one that was used longest ago.
     pub(super) fn note_open(&mut self, segment: Offset) {
+        self.is_idle = false;
         if segment == self.active_base() {
             return;
         }
@@ -84,7 +93,14 @@ impl LogState {
 
     /// The offset below which every transaction is decided, as seen below the high watermark.
     pub(super) fn last_stable(&self) -> LogOffsetMetadata {
-        self.high_watermark
+        match self.producers.first_unstable() {
+            Some((offset, place)) if offset < self.high_watermark.offset => {
+                // A transaction that began below the log's start shows nothing at all: no position matters then.
+                let hidden = LogOffsetMetadata { offset: self.log_start, ..LogOffsetMetadata::default() };
+                place.filter(|place| place.offset >= self.log_start).unwrap_or(hidden)
+            }
+            _ => self.high_watermark,
+        }
     }
 }
 
@@ -103,14 +119,24 @@ struct OffsetSnapshot {
 pub(super) struct LoadedLog {
     pub(super) segments: BTreeMap<Offset, LogSegment>,
     pub(super) log_start: Offset,
-    pub(super) recovery_point: Offset,
     pub(super) end: LogOffsetMetadata,
+    pub(super) producers: ProducerStateManager,
+    pub(super) epochs: LeaderEpochCache,
+}
+
+/// What does not change about a log.
+#[derive(Debug)]
+pub(super) struct LogIdentity {
+    pub(super) topic_partition: TopicPartition,
+    pub(super) topic_id: Option<TopicId>,
+    pub(super) was_clean: bool,
+    pub(super) is_disk_full: Arc<AtomicBool>,
 }
 
 /// The log of one partition.
 #[derive(Debug)]
 pub struct UnifiedLog {
-    topic_partition: TopicPartition,
+    identity: LogIdentity,
     pub(super) disk: Arc<dyn Disk>,
     settings: RwLock<Arc<LogSettings>>,
     state: Mutex<LogState>,
@@ -120,7 +146,7 @@ pub struct UnifiedLog {
 impl UnifiedLog {
     /// A log over what was loaded from `directory`.
     pub(super) fn new(
-        topic_partition: TopicPartition,
+        identity: LogIdentity,
         disk: Arc<dyn Disk>,
         directory: Arc<Path>,
         settings: Arc<LogSettings>,
@@ -133,13 +159,17 @@ impl UnifiedLog {
             log_start: loaded.log_start,
             end: loaded.end,
             high_watermark: loaded.end,
-            leader_epoch: LeaderEpoch(0),
+            leader_epoch: loaded.epochs.latest().unwrap_or_default(),
             recent: RecentBatches::default(),
-            sync: SyncState::new(loaded.end.offset, loaded.recovery_point),
+            sync: SyncState::new(loaded.end.offset),
+            producers: loaded.producers,
+            epochs: loaded.epochs,
+            removals: PendingRemovals::new(),
+            is_idle: true,
             open_inactive: VecDeque::new(),
         };
         let log = UnifiedLog {
-            topic_partition,
+            identity,
             disk,
             settings: RwLock::new(settings),
             state: Mutex::new(state),
@@ -149,9 +179,62 @@ impl UnifiedLog {
         log
     }
 
+    /// Says that this broker leads the partition in `epoch`: later batches carry it.
+    pub fn become_leader(&self, epoch: LeaderEpoch) {
+        let mut state = self.lock();
+        state.leader_epoch = epoch;
+        let end = state.end.offset;
+        state.epochs.assign(epoch, end);
+    }
+
+    /// The latest leader epoch in which something was appended, or a leader began.
+    pub fn latest_epoch(&self) -> Option<LeaderEpoch> {
+        self.lock().epochs.latest()
+    }
+
+    /// The largest epoch at or below `epoch`, and the offset behind its last record; `None` if `epoch` is newer than all (KIP-101).
+    pub fn end_offset_for_epoch(&self, epoch: LeaderEpoch) -> Option<(LeaderEpoch, Offset)> {
+        let state = self.lock();
+        state.epochs.end_offset_for(epoch, state.end.offset)
+    }
+
+    /// The leader epoch to which an offset belongs.
+    pub fn epoch_for_offset(&self, offset: Offset) -> Option<LeaderEpoch> {
+        self.lock().epochs.epoch_for(offset)
+    }
+
     /// Which partition it is.
     pub fn topic_partition(&self) -> &TopicPartition {
-        &self.topic_partition
+        &self.identity.topic_partition
+    }
+
+    /// The id of its topic, if its folder says so.
+    pub fn topic_id(&self) -> Option<TopicId> {
+        self.identity.topic_id
+    }
+
+    /// Whether the last shutdown was clean. If not, records of unsynced appends may be gone, and the partition needs a new leader epoch.
+    pub fn was_clean(&self) -> bool {
+        self.identity.was_clean
+    }
+
+    /// Whether it lies in this log directory.
+    pub(super) fn is_in(&self, directory: &Path) -> bool {
+        self.lock().directory.parent() == Some(directory)
+    }
+
+    /// Whether the disk has so few bytes left that clients may not append.
+    pub(super) fn is_disk_full(&self) -> bool {
+        self.identity.is_disk_full.load(Ordering::Relaxed)
+    }
+
+    /// The first sync is to cover that the folder is new, with its `metadata` file.
+    pub(super) fn owe_creation(&self, metadata: Arc<dyn DiskFile>, parent: &Path) {
+        let mut state = self.lock();
+        let directory = Arc::clone(&state.directory);
+        state.sync.owe_files(vec![metadata]);
+        state.sync.owe_directory(directory);
+        state.sync.owe_directory(Arc::from(parent));
     }
 
     /// Its settings.
@@ -230,7 +313,8 @@ impl UnifiedLog {
 
     /// A number of this partition's own, to spread what would otherwise happen in all partitions at once.
     pub(super) fn seed(&self) -> u64 {
-        let name = self.topic_partition.topic.bytes().chain(self.topic_partition.partition.0.to_be_bytes());
+        let TopicPartition { topic, partition } = self.topic_partition();
+        let name = topic.bytes().chain(partition.0.to_be_bytes());
         name.fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
     }
 
@@ -240,10 +324,18 @@ impl UnifiedLog {
         if state.active().bytes() == 0 && state.active_base() == base_offset {
             return Ok(());
         }
-        let files = state.active().settle()?;
-        let segment = LogSegment::create(self.place(state, base_offset), now)?;
-        let old = state.active();
-        old.close();
+        let mut files = state.active().settle()?;
+        files.extend(state.producers.take_snapshot()?);
+        let segment = match LogSegment::create(self.place(state, base_offset), now) {
+            Ok(segment) => segment,
+            Err(error) => {
+                if !matches!(error, DiskError::Full { .. }) {
+                    state.status = LogStatus::Offline;
+                }
+                return Err(error);
+            }
+        };
+        state.active().close();
         state.sync.owe_files(files);
         state.sync.owe_directory(Arc::clone(&state.directory));
         state.segments.insert(base_offset, segment);

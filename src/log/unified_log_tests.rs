@@ -30,10 +30,34 @@ pub(super) fn batch(timestamp: i64, values: &[&str]) -> Bytes {
     Bytes::from(builder.build().unwrap())
 }
 
+pub(super) fn manager_settings(directories: &[&str]) -> LogManagerSettings {
+    LogManagerSettings {
+        directories: directories.iter().map(PathBuf::from).collect(),
+        node_id: BrokerId(1),
+        cluster_id: None,
+        free_bytes_min: 0,
+        file_delete_delay_ms: 60_000,
+    }
+}
+
+pub(super) fn open_manager(
+    disk: &Arc<MemoryDisk>,
+    directories: &[&str],
+    settings: &LogSettings,
+    now: Now,
+) -> LogManager {
+    let settings = Arc::new(settings.clone());
+    let mut next = 0;
+    let mut random = || {
+        next += 1;
+        next
+    };
+    LogManager::open(disk.clone(), manager_settings(directories), &|_| settings.clone(), &mut random, now).unwrap()
+}
+
 pub(super) fn open(disk: &Arc<MemoryDisk>, settings: LogSettings) -> (LogManager, Arc<UnifiedLog>) {
-    let settings = Arc::new(settings);
-    let manager = LogManager::open(disk.clone(), vec![PathBuf::from("/logs")], &settings, at(0)).unwrap();
-    let log = manager.create(at(0), &partition(), settings).unwrap();
+    let manager = open_manager(disk, &["/logs"], &settings, at(0));
+    let log = manager.create(at(0), &partition(), TopicId([7; 16]), Arc::new(settings), true).unwrap();
     (manager, log)
 }
 
@@ -157,7 +181,7 @@ fn a_full_segment_is_followed_by_another_and_the_old_one_is_still_owed_its_sync(
     assert_eq!(log.segments(), 3);
     let point = log.sync_point().unwrap();
     point.files.iter().for_each(|file| file.sync().unwrap());
-    assert_eq!(point.directories, [PathBuf::from("/logs/topic-0")]);
+    assert_eq!(point.directories, [PathBuf::from("/logs/topic-0"), PathBuf::from("/logs")]);
     log.synced(&point);
     let (_manager, log) = open(&disk.crash(|_, synced, _| synced), LogSettings::default());
     assert_eq!(read_all(&log, Offset(0)).len(), 5);
