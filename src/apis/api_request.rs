@@ -26,6 +26,8 @@ pub struct ApiRequest {
     pub peer: SocketAddr,
     /// The address at which the client reached us.
     pub local: Option<SocketAddr>,
+    /// It is handled for the second time, after something that it needed was made: nothing is made again.
+    pub is_retry: bool,
 }
 
 impl ApiRequest {
@@ -33,6 +35,11 @@ impl ApiRequest {
     pub(crate) fn decode<'a, M: Message<'a>>(&'a self) -> Result<M, DecodeError> {
         let body = self.frame.get(self.body_at..).unwrap_or_default();
         M::decode(&mut Decoder::new(body), self.ticket.api_version)
+    }
+
+    /// The same request, to be handled once more.
+    pub(crate) fn again(&self) -> ApiRequest {
+        ApiRequest { frame: self.frame.clone(), is_retry: true, ..*self }
     }
 
     /// The version that was asked for.

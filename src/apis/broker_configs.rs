@@ -40,8 +40,8 @@ impl BrokerConfigs {
     /// Takes over what an image says about brokers. Says whether anything changed.
     pub(crate) fn apply(&self, image: &MetadataImage) -> bool {
         let dynamic = DynamicConfig {
-            broker: owned(image.configs(&ConfigResource::broker(self.broker_id))),
-            cluster: owned(image.configs(&ConfigResource::cluster())),
+            broker: owned(image.configs(&ConfigResource::broker(self.broker_id.to_string()))),
+            cluster: owned(image.configs(&ConfigResource::broker(""))),
         };
         let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
         if *current.0 == dynamic {

@@ -40,7 +40,7 @@ struct Waiting<D> {
 }
 
 /// A decision that has become durable.
-pub(crate) struct Published<D> {
+pub(crate) struct Durable<D> {
     pub(crate) image: Arc<MetadataImage>,
     pub(crate) deferred: D,
 }
@@ -90,7 +90,7 @@ impl<D> Controller<D> {
         crate::log::SyncPoint::job(std::iter::once(&point)).run(disk)?;
         self.log.log.synced(&point);
         let image = Arc::clone(self.state().loader.image());
-        *self.published.write().unwrap_or_else(PoisonError::into_inner) = image;
+        self.publish(image);
         Ok(())
     }
 
@@ -114,22 +114,18 @@ impl<D> Controller<D> {
         Ok(Decided::Appended)
     }
 
-    /// Publishes what has become durable, in order.
-    pub(crate) fn publish_durable(&self) -> Vec<Published<D>> {
+    /// Takes out the decisions that have become durable, in order. The caller makes them true and then publishes their images.
+    pub(crate) fn take_durable(&self) -> Vec<Durable<D>> {
         let mut state = self.state();
         let durable = self.log.log.high_watermark();
-        let mut published = Vec::new();
-        while state.waiting.front().is_some_and(|waiting| waiting.required <= durable) {
-            let Some(Waiting { image, deferred, .. }) = state.waiting.pop_front() else { break };
-            *self.published.write().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&image);
-            published.push(Published { image, deferred });
-        }
-        published
+        let count = state.waiting.iter().take_while(|waiting| waiting.required <= durable).count();
+        let taken = state.waiting.drain(..count);
+        taken.map(|Waiting { image, deferred, .. }| Durable { image, deferred }).collect()
     }
 
-    /// Whether anything waits for the disk.
-    pub(crate) fn has_waiting(&self) -> bool {
-        !self.state().waiting.is_empty()
+    /// From now on answers are made from this image.
+    pub(crate) fn publish(&self, image: Arc<MetadataImage>) {
+        *self.published.write().unwrap_or_else(PoisonError::into_inner) = image;
     }
 
     /// Appends one decision as one batch and replays it: durable state changes only so. Says which offset must be durable.

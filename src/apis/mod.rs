@@ -4,6 +4,9 @@
 
 mod answer; // what a handler says
 mod api_request; // what a handler gets
+mod broker_configs; // the settings that hold now
+mod config_schema; // configuration keys, for the metadata room
+mod controller; // decisions about the cluster, one after the other
 mod deadlines; // when the next parked operation is due
 mod delayed_fetch; // a fetch that waits for bytes
 mod delayed_produce; // a produce that waits for the disk
@@ -12,17 +15,17 @@ mod handlers; // one file per API
 mod kafka_apis; // the dispatcher
 mod log_directory; // topic names and ids, joined with logs
 mod partition; // one partition as requests see it
+mod producer_ids; // producer ids that this broker may give out
+mod read_whole; // a log into memory, for a start
 mod replica_manager; // appends and reads, and those who wait for them
 mod request_local; // what one handler keeps to itself
+mod start_failure; // why logs and metadata cannot be loaded
 mod sync_queue; // whose bytes must reach the disk
+mod topic_creation; // topics that come into being because somebody asks for them
 
 pub use answer::{Answer, Completion, Outcome};
 pub use api_request::ApiRequest;
 pub use kafka_apis::{ApiWakers, KafkaApis};
 pub use request_local::RequestLocal;
+pub use start_failure::StartFailure;
 pub use sync_queue::SyncRound;
-
-/// Topics that the broker keeps for itself.
-pub(crate) fn is_internal_topic(topic: &str) -> bool {
-    matches!(topic, "__consumer_offsets" | "__transaction_state" | "__share_group_state")
-}

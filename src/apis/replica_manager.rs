@@ -3,10 +3,7 @@
 //!
 //! Offsets come out of appends and nowhere else. It must not know how a request or an answer is worded.
 
-use std::borrow::Cow;
 use std::sync::{Arc, Mutex, MutexGuard};
-
-use bytes::Bytes;
 
 use super::answer::Completion;
 use super::deadlines::Deadlines;
@@ -17,8 +14,8 @@ use super::partition::Partition;
 use super::sync_queue::{SyncQueue, SyncRound};
 use crate::env::{DiskError, Piece, SyncJob};
 use crate::error_code::ErrorCode;
-use crate::log::log_validator::{LogValidator, ValidatedBatch, ValidationError, ValidationOrigin, ValidationSettings};
-use crate::log::{AppendError, AppendOrigin, Durability, ReadError, SyncPoint, UnifiedLog};
+use crate::log::log_validator::{LogValidator, ValidationError, ValidationOrigin};
+use crate::log::{AppendError, Durability, ReadError, SyncPoint, TransactionContext, UnifiedLog};
 use crate::purgatory::Purgatory;
 use crate::types::{ConnectionId, Instant, Now, Offset, PartitionIndex, Ticket, TopicId, WallTime};
 
@@ -65,15 +62,6 @@ impl From<ValidationError> for Refusal {
         };
         Refusal { error: code, message, record_errors }
     }
-}
-
-/// The bytes to append: the producer's own, or a copy where the validator had to change any of them.
-fn settled_bytes(batch: &Bytes, validated: &ValidatedBatch<'_>) -> Bytes {
-    let header = validated.header.as_bytes();
-    if matches!(validated.body, Cow::Borrowed(_)) && batch.starts_with(header) {
-        return batch.clone();
-    }
-    [header.as_slice(), validated.body.as_ref()].concat().into()
 }
 
 /// What a fetch found, in the order of its plan.
@@ -139,21 +127,25 @@ impl ReplicaManager {
         self.logs.find_by_id(topic_id, partition)
     }
 
+    /// Asks for a sync of a log that the broker itself appended to.
+    pub(crate) fn want_sync(&self, partition: &Partition) {
+        self.syncs.want(partition.key, &partition.log);
+    }
+
     /// Appends a client's batch.
     pub(crate) fn append(
         &self,
         now: Now,
         validator: &mut LogValidator,
         partition: &Partition,
-        batch: Bytes,
+        batch: &[u8],
         produce_version: i16,
         durability: Durability,
     ) -> Result<Appended, Refusal> {
-        let validation = ValidationSettings { is_zstd_allowed: produce_version >= 7, ..partition.validation };
-        let validated = validator.validate(&batch, &validation, ValidationOrigin::Client, now)?;
+        let validation = partition.log.settings().validation(produce_version >= 7);
+        let validated = validator.validate(batch, &validation, ValidationOrigin::Client, now)?;
         let log_append_time = validated.log_append_time;
-        let settled = settled_bytes(&batch, &validated);
-        let appended = partition.log.append(now, settled, AppendOrigin::Client, durability)?;
+        let appended = partition.log.append_validated(now, &validated, durability, TransactionContext::default())?;
         if durability == Durability::Synced || appended.is_sync_due {
             self.syncs.want(partition.key, &partition.log);
         }

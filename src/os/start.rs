@@ -9,20 +9,21 @@ use super::threads::{Phase, run_acceptor, run_handler, run_processor, run_role, 
 use super::{
     FileDisk, MioNetwork, MioSelector, Parker, SystemClock, Termination, raise_descriptor_limit, seed_from_system,
 };
-use crate::config::Settings;
+use crate::config::{Layers, Settings, StaticConfig};
 use crate::env::{Clock, Disk, Wake};
 use crate::server::{Broker, BrokerEnvironment, RoleWakers, StartError};
 
 /// Runs a broker until SIGTERM or SIGINT.
-pub fn run(settings: Arc<Settings>) -> Result<(), StartError> {
+pub fn run(fixed: StaticConfig) -> Result<(), StartError> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
     let disk: Arc<dyn Disk> = Arc::new(FileDisk::new());
     let system = |source| StartError::System { source };
     let mut termination = Termination::install().map_err(system)?;
     raise_descriptor_limit().map_err(system)?;
+    let settings = Settings::resolve(Layers { fixed: &fixed, dynamic: &Default::default() });
     let parkers = Parkers::new(settings.request.io_threads);
     let broker: Broker<MioSelector> = Broker::start(
-        Arc::clone(&settings),
+        fixed,
         clock.now(),
         BrokerEnvironment {
             network: &MioNetwork,

@@ -13,7 +13,7 @@ use super::log_keeper::LogKeeper;
 use super::request_handler::RequestHandler;
 use super::start_error::StartError;
 use crate::apis::{ApiWakers, KafkaApis};
-use crate::config::{ListenerSettings, NetworkSettings, Settings};
+use crate::config::{ListenerSettings, NetworkSettings, StaticConfig};
 use crate::env::{Clock, Disk, Network, Role, Selector, SocketOptions, Wake};
 use crate::metrics::RequestMetrics;
 use crate::network::{
@@ -83,13 +83,14 @@ struct Opening<S: Selector> {
 impl<S: Selector> Broker<S> {
     /// Loads logs and metadata, binds the listeners and makes the roles.
     pub fn start<N: Network<Selector = S>>(
-        settings: Arc<Settings>,
+        fixed: StaticConfig,
         now: Now,
         environment: BrokerEnvironment<'_, N>,
     ) -> Result<Broker<S>, StartError> {
         let BrokerEnvironment { network, disk, clock, seed, wakers, quantum, backlog_tolerated } = environment;
         let api_wakers = ApiWakers { flusher: wakers.flusher, expiry: wakers.expiry };
-        let apis = Arc::new(KafkaApis::start(Arc::clone(&settings), now, Arc::clone(&disk), seed, api_wakers)?);
+        let apis = Arc::new(KafkaApis::start(fixed, now, disk, seed, api_wakers)?);
+        let settings = apis.settings();
         let opening = open_listeners(&settings.network, network)?;
         let metrics = Arc::new(RequestMetrics::new());
         let selectors = |listener: &Opening<S>| listener.processors.iter().map(Selector::waker).collect::<Vec<_>>();

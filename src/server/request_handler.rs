@@ -79,6 +79,7 @@ impl RequestHandler {
                 listener: request.listener.index,
                 peer: request.peer,
                 local: request.local,
+                is_retry: false,
             },
         );
         self.delivery.answer(ticket, outcome.answer, dequeued);

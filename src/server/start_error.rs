@@ -2,7 +2,7 @@
 //!
 //! It must not know how it is shown.
 
-use crate::log::LogError;
+use crate::apis::StartFailure;
 
 /// A start that failed.
 #[derive(Debug, thiserror::Error)]
@@ -31,13 +31,7 @@ pub enum StartError {
         /// What the system said.
         source: std::io::Error,
     },
-    /// A log directory or a log in it cannot be used.
-    #[error("{0}")]
-    Log(#[from] LogError),
-    /// The metadata log holds something that cannot be applied.
-    #[error("the metadata log cannot be replayed: {reason}")]
-    Metadata {
-        /// What and where.
-        reason: String,
-    },
+    /// Logs or metadata cannot be loaded.
+    #[error(transparent)]
+    Load(#[from] StartFailure),
 }

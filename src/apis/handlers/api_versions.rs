@@ -41,7 +41,7 @@ fn refusal(apis: &KafkaApis, version: i16, message: &ApiVersionsRequest<'_>) -> 
     match (message.cluster_id, message.node_id) {
         (None, -1) => ErrorCode::None,
         (Some(cluster_id), node_id) if node_id != -1 => {
-            if cluster_id == apis.cluster_id() && node_id == apis.broker_id().0 {
+            if cluster_id == &**apis.image().cluster_id() && node_id == apis.broker_id().0 {
                 ErrorCode::None
             } else {
                 ErrorCode::RebootstrapRequired

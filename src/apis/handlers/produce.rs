@@ -10,6 +10,7 @@ use crate::apis::replica_manager::Appended;
 use crate::apis::request_local::RequestLocal;
 use crate::error_code::ErrorCode;
 use crate::log::Durability;
+use crate::metadata::is_internal_topic;
 use crate::protocol::messages::produce::{
     BatchIndexAndErrorMessage, PartitionProduceData, PartitionProduceResponse, ProduceRequest, ProduceResponse,
     TopicProduceData, TopicProduceResponse,
@@ -143,7 +144,7 @@ impl Produce<'_> {
             Ok(found) => found,
             Err(error) => return PartitionOutcome::failed(data.index, error, None),
         };
-        if crate::apis::is_internal_topic(&partition.log.topic_partition().topic)
+        if is_internal_topic(&partition.log.topic_partition().topic)
             && self.request.client_id() != "__admin_client"
         {
             return PartitionOutcome::failed(data.index, ErrorCode::InvalidTopicException, None);
@@ -152,10 +153,9 @@ impl Produce<'_> {
             let message = Some("a produce request must carry one record batch for each partition".to_string());
             return PartitionOutcome::failed(data.index, ErrorCode::InvalidRecord, message);
         };
-        let batch = self.request.frame.slice_ref(records);
         let (version, durability) = (self.request.version(), self.durability());
         let validator = &mut self.local.validator;
-        match replica_manager.append(self.now, validator, &partition, batch, version, durability) {
+        match replica_manager.append(self.now, validator, &partition, records, version, durability) {
             Ok(appended) => {
                 let outcome = outcome_of(data.index, &appended);
                 if self.acks == Acks::All && partition.log.high_watermark() <= appended.last_offset {
