@@ -2,30 +2,19 @@
 //!
 //! It must not know a single configuration key: which exist, which values they take and which are lists is asked of a schema.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::error_code::ErrorCode;
 use crate::types::BrokerId;
 
-use super::api_error::{ApiError, ControllerResult};
+use super::api_error::{ApiError, ControllerResult, ItemResults};
 use super::config_resource::{ConfigResource, ConfigResourceType};
+use super::config_schema::ConfigSchema;
 use super::image::{Configs, MetadataImage};
+use super::occurrences::{Occurrence, occurrences};
 use super::record::MetadataRecord;
 use super::topic_name::validate_topic_name;
-
-/// What this room asks about configuration keys; the `config` room's table answers.
-pub trait ConfigSchema {
-    /// Whether a resource may override these keys with these values. `configs` is all that it would override, old and new.
-    /// Errors: `InvalidConfig` for topics and groups, `InvalidRequest` for brokers and client metrics, with Kafka's texts.
-    fn validate(&self, resource: &ConfigResource, configs: &BTreeMap<Arc<str>, Arc<str>>) -> Result<(), ApiError>;
-
-    /// Whether the key's value is a list, to which something can be appended.
-    fn is_list(&self, resource_type: ConfigResourceType, key: &str) -> bool;
-
-    /// The value that the key has where the resource does not override it: what appending begins with.
-    fn default_value(&self, resource_type: ConfigResourceType, key: &str) -> Option<String>;
-}
 
 /// What to do with a key (KIP-339).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,7 +77,7 @@ pub struct AlterConfigsResource {
 
 /// A resource as the request named it: the number of its kind, and its name.
 type ResourceKey = (i8, Arc<str>);
-type AlterConfigsResult = ControllerResult<Vec<(ResourceKey, Result<(), ApiError>)>>;
+type AlterConfigsResult = ControllerResult<ItemResults<ResourceKey, ()>>;
 
 /// Decides IncrementalAlterConfigs. Of one resource all changes happen or none; resources do not hinder each other.
 pub fn incremental_alter_configs(
@@ -145,19 +134,14 @@ fn decide_each<R>(
     decide: impl Fn(&R) -> Result<Vec<MetadataRecord>, ApiError>,
     validate_only: bool,
 ) -> AlterConfigsResult {
-    let mut asked_for: BTreeMap<ResourceKey, usize> = BTreeMap::new();
-    for resource in resources {
-        *asked_for.entry(key(resource)).or_default() += 1;
-    }
     let mut records = Vec::new();
     let mut response = Vec::with_capacity(resources.len());
-    for resource in resources {
-        let key = key(resource);
-        let result = match asked_for.get(&key) {
-            Some(2..) => Err(ApiError::new(ErrorCode::InvalidRequest, "Each resource must appear at most once.")),
-            _ => decide(resource).map(|changes| records.extend(changes)),
+    for (resource, occurrence) in resources.iter().zip(occurrences(resources.iter().map(&key))) {
+        let result = match occurrence {
+            Occurrence::Only => decide(resource).map(|changes| records.extend(changes)),
+            _ => Err(ApiError::new(ErrorCode::InvalidRequest, "Each resource must appear at most once.")),
         };
-        response.push((key, result));
+        response.push((key(resource), result));
     }
     ControllerResult::bounded(records, response).without_effect_if(validate_only)
 }

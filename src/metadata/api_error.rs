@@ -44,9 +44,12 @@ pub struct ControllerResult<T> {
     pub response: T,
 }
 
-impl<K, V> ControllerResult<Vec<(K, Result<V, ApiError>)>> {
+/// For each item of a request what came of it, in the request's order.
+pub type ItemResults<K, V> = Vec<(K, Result<V, ApiError>)>;
+
+impl<K, V> ControllerResult<ItemResults<K, V>> {
     /// The result of many items: with too many records no item happens.
-    pub(super) fn bounded(records: Vec<MetadataRecord>, mut response: Vec<(K, Result<V, ApiError>)>) -> Self {
+    pub(super) fn bounded(records: Vec<MetadataRecord>, mut response: ItemResults<K, V>) -> Self {
         if records.len() <= RECORDS_PER_OPERATION_MAX {
             return ControllerResult { records, response };
         }

@@ -2,15 +2,15 @@
 //!
 //! It must not know who asks; a topic never gets fewer partitions.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::error_code::ErrorCode;
 use crate::types::{BrokerId, PartitionIndex};
 
-use super::api_error::{ApiError, ControllerResult};
+use super::api_error::{ApiError, ControllerResult, ItemResults};
 use super::create_topics::PARTITIONS_PER_REQUEST_MAX;
 use super::image::{MetadataImage, TopicImage};
+use super::occurrences::{Occurrence, occurrences};
 use super::record::MetadataRecord;
 use super::replica_assignment::{check_manual, register, spread};
 
@@ -30,27 +30,19 @@ pub fn create_partitions(
     image: &MetadataImage,
     topics: &[CreatePartitionsTopic],
     validate_only: bool,
-) -> ControllerResult<Vec<(Arc<str>, Result<(), ApiError>)>> {
-    let mut asked_for: BTreeMap<&str, usize> = BTreeMap::new();
-    for topic in topics {
-        *asked_for.entry(&topic.name).or_default() += 1;
-    }
+) -> ControllerResult<ItemResults<Arc<str>, ()>> {
     let too_many = total_additional(image, topics) > PARTITIONS_PER_REQUEST_MAX;
     let mut records = Vec::new();
-    let mut response: Vec<(Arc<str>, _)> = Vec::with_capacity(topics.len());
-    for topic in topics {
-        let result = match asked_for.get_mut(&*topic.name) {
-            Some(1) if too_many => Err(ApiError::new(
-                ErrorCode::PolicyViolation,
-                "Excessively large number of additional partitions per request.",
-            )),
-            Some(1) => add_partitions(image, topic).map(|new| records.extend(new)),
-            // The count of a name that was answered is 0 from then on.
-            Some(count @ 2..) => {
-                *count = 0;
-                Err(ApiError::new(ErrorCode::InvalidRequest, "Duplicate topic name."))
+    let mut response = Vec::with_capacity(topics.len());
+    for (topic, occurrence) in topics.iter().zip(occurrences(topics.iter().map(|topic| &topic.name))) {
+        let result = match occurrence {
+            Occurrence::Again => continue,
+            Occurrence::FirstOfSeveral => Err(ApiError::new(ErrorCode::InvalidRequest, "Duplicate topic name.")),
+            Occurrence::Only if too_many => {
+                let message = "Excessively large number of additional partitions per request.";
+                Err(ApiError::new(ErrorCode::PolicyViolation, message))
             }
-            _ => continue,
+            Occurrence::Only => add_partitions(image, topic).map(|new| records.extend(new)),
         };
         response.push((Arc::clone(&topic.name), result));
     }

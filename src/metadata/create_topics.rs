@@ -2,16 +2,17 @@
 //!
 //! It must not know the wire request, who asks or whether they may, nor any configuration key.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::error_code::ErrorCode;
 use crate::types::{BrokerId, PartitionIndex, TopicId};
 
-use super::alter_configs::ConfigSchema;
-use super::api_error::{ApiError, ControllerResult};
+use super::api_error::{ApiError, ControllerResult, ItemResults};
 use super::config_resource::ConfigResource;
+use super::config_schema::ConfigSchema;
 use super::image::{Configs, MetadataImage};
+use super::occurrences::{Occurrence, occurrences};
 use super::partition_registration::PartitionRegistration;
 use super::record::MetadataRecord;
 use super::replica_assignment::{check_manual, register, spread};
@@ -64,27 +65,23 @@ pub fn create_topics(
     draw_topic_id: &mut dyn FnMut() -> TopicId,
     topics: &[CreatableTopic],
     validate_only: bool,
-) -> ControllerResult<Vec<(Arc<str>, Result<CreatedTopic, ApiError>)>> {
-    let mut asked_for: BTreeMap<&str, usize> = BTreeMap::new();
-    for topic in topics {
-        *asked_for.entry(&topic.name).or_default() += 1;
-    }
+) -> ControllerResult<ItemResults<Arc<str>, CreatedTopic>> {
     let mut decision = CreateTopics { image, schema, defaults, draw_topic_id, records: Vec::new() };
     let too_many = decision.total_partitions(topics) > PARTITIONS_PER_REQUEST_MAX;
     let mut response = Vec::with_capacity(topics.len());
-    let mut answered = BTreeSet::new();
-    for topic in topics {
-        let result = match asked_for.get(&*topic.name) {
-            Some(1) if &*topic.name == CLUSTER_METADATA_TOPIC_NAME => Err(ApiError::new(
+    for (topic, occurrence) in topics.iter().zip(occurrences(topics.iter().map(|topic| &topic.name))) {
+        let result = match occurrence {
+            Occurrence::Again => continue,
+            Occurrence::FirstOfSeveral => Err(ApiError::new(ErrorCode::InvalidRequest, "Duplicate topic name.")),
+            Occurrence::Only if &*topic.name == CLUSTER_METADATA_TOPIC_NAME => Err(ApiError::new(
                 ErrorCode::InvalidRequest,
                 format!("Creation of internal topic {CLUSTER_METADATA_TOPIC_NAME} is prohibited."),
             )),
-            Some(1) if too_many => {
-                Err(ApiError::new(ErrorCode::PolicyViolation, "Excessively large number of partitions per request."))
+            Occurrence::Only if too_many => {
+                let message = "Excessively large number of partitions per request.";
+                Err(ApiError::new(ErrorCode::PolicyViolation, message))
             }
-            Some(1) => decision.create(topic),
-            _ if !answered.insert(&topic.name) => continue,
-            _ => Err(ApiError::new(ErrorCode::InvalidRequest, "Duplicate topic name.")),
+            Occurrence::Only => decision.create(topic),
         };
         response.push((Arc::clone(&topic.name), result));
     }

@@ -7,14 +7,18 @@
 mod alter_configs;
 mod api_error;
 mod bootstrap;
+mod broker_codec;
 mod broker_registration;
 mod config_resource;
+mod config_schema;
 mod create_partitions;
 mod create_topics;
 mod delete_topics;
+mod elections;
 mod image;
-mod leader_epochs;
 mod loader;
+mod occurrences;
+mod partition_codec;
 mod partition_registration;
 mod placement;
 mod producer_ids;
@@ -29,18 +33,19 @@ mod topic_name;
 mod tests;
 
 pub use alter_configs::{
-    AlterConfigOp, AlterConfigOpType, AlterConfigsResource, ConfigSchema, IncrementalAlterConfigsResource,
-    alter_configs, incremental_alter_configs,
+    AlterConfigOp, AlterConfigOpType, AlterConfigsResource, IncrementalAlterConfigsResource, alter_configs,
+    incremental_alter_configs,
 };
-pub use api_error::{ApiError, ControllerResult};
+pub use api_error::{ApiError, ControllerResult, ItemResults};
 pub use bootstrap::{BOOTSTRAP_FEATURES, METADATA_VERSION, METADATA_VERSION_FEATURE, bootstrap, register_broker};
 pub use broker_registration::{BrokerEndpoint, BrokerFeature, BrokerRegistration};
 pub use config_resource::{ConfigResource, ConfigResourceType};
+pub use config_schema::ConfigSchema;
 pub use create_partitions::{CreatePartitionsTopic, create_partitions};
 pub use create_topics::{CreatableTopic, CreatedTopic, TopicDefaults, create_topics};
 pub use delete_topics::{DeletableTopicResult, DeleteTopic, delete_topics};
+pub use elections::elect_leaders;
 pub use image::{MetadataImage, TopicImage};
-pub use leader_epochs::raise_leader_epochs;
 pub use loader::{LoadError, MetadataLoader, encode_batch};
 pub use partition_registration::{DIRECTORY_UNASSIGNED, PartitionChange, PartitionRegistration};
 pub use placement::{Location, Placement, java_string_hash};

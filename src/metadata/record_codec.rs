@@ -3,22 +3,13 @@
 //! It must not know what replaying a record does.
 
 use crate::protocol::codec::{DecodeError, Decoder};
-use crate::protocol::records::metadata::broker::{BrokerEndpoint as WireEndpoint, BrokerFeature as WireFeature};
-use crate::protocol::records::metadata::controller::{ControllerEndpoint, ControllerFeature};
 use crate::protocol::records::metadata::{self as wire, MetadataRecord as WireRecord, MetadataRecordError};
-use crate::types::{BrokerId, LeaderEpoch, PartitionIndex, TopicId};
+use crate::types::{BrokerId, PartitionIndex};
 
-use super::broker_registration::{BrokerEndpoint, BrokerFeature, BrokerRegistration};
+use super::broker_codec::{controller_from_wire, controller_to_wire, registration_from_wire, registration_to_wire};
 use super::config_resource::{ConfigResource, ConfigResourceType};
-use super::partition_registration::{PartitionChange, PartitionRegistration};
+use super::partition_codec::{change_from_wire, change_to_wire, partition_from_wire, partition_to_wire};
 use super::record::{BrokerRegistrationChange, MetadataRecord};
-
-/// On the wire: nobody leads.
-const NO_LEADER: i32 = -1;
-/// On the wire: who leads did not change.
-const NO_LEADER_CHANGE: i32 = -2;
-/// On the wire: the recovery state did not change.
-const NO_RECOVERY_CHANGE: i8 = -1;
 
 /// Kafka's names of all record types, those that Klamm does not keep too, so that a refusal can name them.
 const NAMES: [(u32, &str); 27] = [
@@ -113,19 +104,6 @@ fn unsupported(bytes: &[u8]) -> Option<RecordCodecError> {
     let version = decoder.get_unsigned_varint().ok()?;
     let name = NAMES.iter().find(|(known, _)| *known == code).map_or("?", |(_, name)| *name);
     Some(RecordCodecError::Unsupported { name, code, version })
-}
-
-fn brokers(ids: Vec<i32>) -> Vec<BrokerId> {
-    ids.into_iter().map(BrokerId).collect()
-}
-
-fn ids(brokers: &[BrokerId]) -> Vec<i32> {
-    brokers.iter().map(|broker| broker.0).collect()
-}
-
-/// Kafka leaves an empty list of this kind out.
-fn ids_or_null(brokers: &[BrokerId]) -> Option<Vec<i32>> {
-    (!brokers.is_empty()).then(|| ids(brokers))
 }
 
 fn from_wire(record: WireRecord<'_>) -> Result<MetadataRecord, RecordCodecError> {
@@ -252,202 +230,5 @@ fn fencing(broker_id: i32, broker_epoch: i64, fenced: bool) -> MetadataRecord {
         broker_id: BrokerId(broker_id),
         broker_epoch,
         change: BrokerRegistrationChange { fenced: Some(fenced), ..Default::default() },
-    }
-}
-
-fn partition_from_wire(record: wire::PartitionRecord) -> PartitionRegistration {
-    // Before version 1 a replica had no directory.
-    let directories = match record.directories.len() == record.replicas.len() {
-        true => record.directories,
-        false => vec![TopicId::ZERO; record.replicas.len()],
-    };
-    PartitionRegistration {
-        replicas: brokers(record.replicas),
-        directories,
-        isr: brokers(record.isr),
-        removing_replicas: brokers(record.removing_replicas),
-        adding_replicas: brokers(record.adding_replicas),
-        eligible_leader_replicas: brokers(record.eligible_leader_replicas.unwrap_or_default()),
-        last_known_elr: brokers(record.last_known_elr.unwrap_or_default()),
-        leader: (record.leader != NO_LEADER).then_some(BrokerId(record.leader)),
-        leader_is_recovering: record.leader_recovery_state > 0,
-        leader_epoch: LeaderEpoch(record.leader_epoch),
-        partition_epoch: record.partition_epoch,
-    }
-}
-
-fn partition_to_wire(
-    topic_id: TopicId,
-    partition: PartitionIndex,
-    registration: &PartitionRegistration,
-) -> wire::PartitionRecord {
-    wire::PartitionRecord {
-        partition_id: partition.0,
-        topic_id,
-        replicas: ids(&registration.replicas),
-        isr: ids(&registration.isr),
-        removing_replicas: ids(&registration.removing_replicas),
-        adding_replicas: ids(&registration.adding_replicas),
-        leader: registration.leader.map_or(NO_LEADER, |leader| leader.0),
-        leader_epoch: registration.leader_epoch.0,
-        partition_epoch: registration.partition_epoch,
-        directories: registration.directories.clone(),
-        leader_recovery_state: i8::from(registration.leader_is_recovering),
-        eligible_leader_replicas: ids_or_null(&registration.eligible_leader_replicas),
-        last_known_elr: ids_or_null(&registration.last_known_elr),
-    }
-}
-
-fn change_from_wire(record: wire::PartitionChangeRecord) -> PartitionChange {
-    PartitionChange {
-        isr: record.isr.map(brokers),
-        leader: match record.leader {
-            NO_LEADER_CHANGE => None,
-            NO_LEADER => Some(None),
-            leader => Some(Some(BrokerId(leader))),
-        },
-        replicas: record.replicas.map(brokers),
-        removing_replicas: record.removing_replicas.map(brokers),
-        adding_replicas: record.adding_replicas.map(brokers),
-        leader_is_recovering: (record.leader_recovery_state != NO_RECOVERY_CHANGE)
-            .then_some(record.leader_recovery_state > 0),
-        eligible_leader_replicas: record.eligible_leader_replicas.map(brokers),
-        last_known_elr: record.last_known_elr.map(brokers),
-        directories: record.directories,
-    }
-}
-
-fn change_to_wire(
-    topic_id: TopicId,
-    partition: PartitionIndex,
-    change: &PartitionChange,
-) -> wire::PartitionChangeRecord {
-    wire::PartitionChangeRecord {
-        partition_id: partition.0,
-        topic_id,
-        isr: change.isr.as_deref().map(ids),
-        leader: match change.leader {
-            None => NO_LEADER_CHANGE,
-            Some(None) => NO_LEADER,
-            Some(Some(leader)) => leader.0,
-        },
-        replicas: change.replicas.as_deref().map(ids),
-        removing_replicas: change.removing_replicas.as_deref().map(ids),
-        adding_replicas: change.adding_replicas.as_deref().map(ids),
-        leader_recovery_state: change.leader_is_recovering.map_or(NO_RECOVERY_CHANGE, i8::from),
-        eligible_leader_replicas: change.eligible_leader_replicas.as_deref().map(ids),
-        last_known_elr: change.last_known_elr.as_deref().map(ids),
-        directories: change.directories.clone(),
-    }
-}
-
-fn registration_from_wire(record: wire::RegisterBrokerRecord<'_>) -> BrokerRegistration {
-    let endpoint = |endpoint: WireEndpoint<'_>| BrokerEndpoint {
-        name: endpoint.name.into(),
-        host: endpoint.host.into(),
-        port: endpoint.port,
-        security_protocol: endpoint.security_protocol,
-    };
-    let feature = |feature: WireFeature<'_>| BrokerFeature {
-        name: feature.name.into(),
-        min_supported_version: feature.min_supported_version,
-        max_supported_version: feature.max_supported_version,
-    };
-    BrokerRegistration {
-        broker_id: BrokerId(record.broker_id),
-        incarnation_id: record.incarnation_id,
-        broker_epoch: record.broker_epoch,
-        endpoints: record.end_points.into_iter().map(endpoint).collect(),
-        features: record.features.into_iter().map(feature).collect(),
-        rack: record.rack.map(Into::into),
-        fenced: record.fenced,
-        in_controlled_shutdown: record.in_controlled_shutdown,
-        log_dirs: record.log_dirs,
-        cordoned_log_dirs: record.cordoned_log_dirs.unwrap_or_default(),
-    }
-}
-
-fn registration_to_wire(registration: &BrokerRegistration) -> wire::RegisterBrokerRecord<'_> {
-    wire::RegisterBrokerRecord {
-        broker_id: registration.broker_id.0,
-        is_migrating_zk_broker: false,
-        incarnation_id: registration.incarnation_id,
-        broker_epoch: registration.broker_epoch,
-        end_points: registration
-            .endpoints
-            .iter()
-            .map(|endpoint| WireEndpoint {
-                name: &endpoint.name,
-                host: &endpoint.host,
-                port: endpoint.port,
-                security_protocol: endpoint.security_protocol,
-            })
-            .collect(),
-        features: registration
-            .features
-            .iter()
-            .map(|feature| WireFeature {
-                name: &feature.name,
-                min_supported_version: feature.min_supported_version,
-                max_supported_version: feature.max_supported_version,
-            })
-            .collect(),
-        rack: registration.rack.as_deref(),
-        fenced: registration.fenced,
-        in_controlled_shutdown: registration.in_controlled_shutdown,
-        log_dirs: registration.log_dirs.clone(),
-        cordoned_log_dirs: (!registration.cordoned_log_dirs.is_empty()).then(|| registration.cordoned_log_dirs.clone()),
-    }
-}
-
-fn controller_from_wire(record: wire::RegisterControllerRecord<'_>) -> MetadataRecord {
-    let endpoint = |endpoint: ControllerEndpoint<'_>| BrokerEndpoint {
-        name: endpoint.name.into(),
-        host: endpoint.host.into(),
-        port: endpoint.port,
-        security_protocol: endpoint.security_protocol,
-    };
-    let feature = |feature: ControllerFeature<'_>| BrokerFeature {
-        name: feature.name.into(),
-        min_supported_version: feature.min_supported_version,
-        max_supported_version: feature.max_supported_version,
-    };
-    MetadataRecord::RegisterController {
-        controller_id: record.controller_id,
-        incarnation_id: record.incarnation_id,
-        zk_migration_ready: record.zk_migration_ready,
-        endpoints: record.end_points.into_iter().map(endpoint).collect(),
-        features: record.features.into_iter().map(feature).collect(),
-    }
-}
-
-fn controller_to_wire<'a>(
-    controller_id: i32,
-    incarnation_id: TopicId,
-    zk_migration_ready: bool,
-    endpoints: &'a [BrokerEndpoint],
-    features: &'a [BrokerFeature],
-) -> wire::RegisterControllerRecord<'a> {
-    wire::RegisterControllerRecord {
-        controller_id,
-        incarnation_id,
-        zk_migration_ready,
-        end_points: endpoints
-            .iter()
-            .map(|endpoint| ControllerEndpoint {
-                name: &endpoint.name,
-                host: &endpoint.host,
-                port: endpoint.port,
-                security_protocol: endpoint.security_protocol,
-            })
-            .collect(),
-        features: features
-            .iter()
-            .map(|feature| ControllerFeature {
-                name: &feature.name,
-                min_supported_version: feature.min_supported_version,
-                max_supported_version: feature.max_supported_version,
-            })
-            .collect(),
     }
 }

@@ -5,10 +5,12 @@
 
 use crate::metadata::{
     ConfigResource, ConfigResourceType, MetadataImage, MetadataLoader, MetadataRecord, PartitionRegistration,
-    encode_batch,
+    elect_leaders, encode_batch, register_broker,
 };
 use crate::record::{BatchIterator, RecordBatch};
 use crate::types::{BrokerId, LeaderEpoch, PartitionIndex, WallTime};
+
+use super::{BROKER, append, registration};
 
 const LOG: &[u8] = include_bytes!("../../../tests/data/kafka-4.4-cluster-metadata.log");
 
@@ -69,4 +71,20 @@ fn replaying_kafkas_log_gives_what_kafka_answered() {
     assert!(overridden.iter().all(|resource| resource.resource_type != ConfigResourceType::Topic), "{overridden:?}");
     let cluster = image.configs(&ConfigResource::broker(""));
     assert_eq!(cluster.get("min.insync.replicas").map(|value| &**value), Some("1"));
+}
+
+#[test]
+fn a_start_on_kafkas_folder_takes_over_the_partitions_that_kafka_left_without_a_leader() {
+    let mut loader = MetadataLoader::new(MetadataImage::empty("AAAAAAAAQACAAAAAAAAAAQ"));
+    loader.replay_bytes(LOG).unwrap();
+    let mut records = register_broker(loader.image(), registration());
+    let elections = elect_leaders(loader.image(), BROKER, true);
+    assert_eq!(elections.len(), loader.image().partition_count());
+    records.extend(elections);
+    append(&mut loader, records);
+    let partition = loader.image().partition("m1", PartitionIndex(0)).unwrap();
+    assert_eq!((partition.leader, partition.isr.as_slice()), (Some(BROKER), &[BROKER][..]));
+    assert!(partition.eligible_leader_replicas.is_empty());
+    assert_eq!(partition.leader_epoch, LeaderEpoch(4));
+    assert!(loader.image().broker(BROKER).unwrap().is_active());
 }

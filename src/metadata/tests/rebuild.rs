@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use crate::metadata::{
     AlterConfigOp, AlterConfigsResource, CreatePartitionsTopic, DeleteTopic, IncrementalAlterConfigsResource,
     MetadataImage, MetadataLoader, MetadataRecord, allocate_producer_ids, alter_configs, create_partitions,
-    create_topics, delete_topics, encode_batch, incremental_alter_configs, raise_leader_epochs, register_broker,
+    create_topics, delete_topics, elect_leaders, encode_batch, incremental_alter_configs, register_broker,
 };
 use crate::record::{RecordBatch, stamped_header};
 use crate::types::{LeaderEpoch, TopicId, WallTime};
@@ -107,7 +107,7 @@ fn decide(image: &MetadataImage, operation: &Operation, next_id: &mut u8) -> Vec
         Operation::AllocateProducerIds => allocate_producer_ids(image, BROKER).unwrap().records,
         Operation::UncleanStart => {
             let mut records = register_broker(image, registration());
-            records.extend(raise_leader_epochs(image, BROKER));
+            records.extend(elect_leaders(image, BROKER, false));
             records
         }
     }

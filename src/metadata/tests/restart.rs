@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::metadata::{
     LoadError, Location, MetadataImage, MetadataLoader, MetadataRecord, Placement, RecordCodecError, ReplayError,
-    allocate_producer_ids, create_topics, encode_batch, raise_leader_epochs, register_broker,
+    allocate_producer_ids, create_topics, elect_leaders, encode_batch, register_broker,
 };
 use crate::record::RecordBatchBuilder;
 use crate::types::{BrokerId, LeaderEpoch, Offset, PartitionIndex, ProducerId, WallTime};
@@ -24,7 +24,7 @@ fn with_topic(name: &str, partitions: i32) -> MetadataLoader {
 #[test]
 fn an_unclean_start_raises_every_leader_epoch_by_one_and_keeps_the_leader() {
     let mut loader = with_topic("t", 3);
-    let records = raise_leader_epochs(loader.image(), BROKER);
+    let records = elect_leaders(loader.image(), BROKER, false);
     assert_eq!(records.len(), 3);
     append(&mut loader, records);
     for partition in loader.image().topic("t").unwrap().partitions.values() {
@@ -36,7 +36,8 @@ fn an_unclean_start_raises_every_leader_epoch_by_one_and_keeps_the_leader() {
 #[test]
 fn an_orderly_start_gets_a_new_broker_epoch_and_leaves_leader_epochs_alone() {
     let mut loader = with_topic("t", 1);
-    let records = register_broker(loader.image(), registration());
+    let mut records = register_broker(loader.image(), registration());
+    records.extend(elect_leaders(loader.image(), BROKER, true));
     append(&mut loader, records);
     assert_eq!(loader.image().broker(BROKER).unwrap().broker_epoch, 1);
     assert_eq!(loader.image().partition("t", PartitionIndex(0)).unwrap().leader_epoch, LeaderEpoch(0));
