@@ -318,7 +318,8 @@ impl SimFile {
         run: impl FnOnce(&mut Kernel) -> Result<T, DiskError>,
     ) -> Result<T, DiskError> {
         let mut kernel = self.shared.lock();
-        if kernel.boot != self.boot || kernel.disk.file(self.node).is_none() {
+        let dead_process = kernel.boot != self.boot && !kernel.flawed(Flaw::DeadHandlesWork);
+        if dead_process || kernel.disk.file(self.node).is_none() {
             return Err(dead(operation, &self.path));
         }
         run(&mut kernel)
@@ -326,7 +327,11 @@ impl SimFile {
 
     fn check(&self, kernel: &mut Kernel) -> Result<(), DiskError> {
         self.check_poison(kernel)?;
-        if self.writable { Ok(()) } else { Err(dead("append", &self.path)) }
+        self.check_writable(kernel, "append")
+    }
+
+    fn check_writable(&self, kernel: &Kernel, operation: &'static str) -> Result<(), DiskError> {
+        if self.writable || kernel.flawed(Flaw::ReadHandleAppends) { Ok(()) } else { Err(dead(operation, &self.path)) }
     }
 }
 
@@ -382,9 +387,7 @@ impl DiskFile for SimFile {
 
     fn truncate(&self, bytes: u64) -> Result<(), DiskError> {
         self.with("truncate", |kernel| {
-            if !self.writable {
-                return Err(dead("truncate", &self.path));
-            }
+            self.check_writable(kernel, "truncate")?;
             kernel.truncate(self.node, &self.path, bytes)
         })
     }
@@ -626,10 +629,10 @@ impl Kernel {
         let inode = self.disk.file(covered.node).expect("an open file has a node");
         let entity = inode.entity;
         if let Some(draw) = self.fault(Site::SyncFails, entity) {
-            let clean = draw.below(2) == 0;
+            let (clean, heals) = (draw.below(2) == 0, self.flawed(Flaw::FailedSyncHeals));
             let inode = self.disk.file(covered.node).expect("it was there a moment ago");
             inode.poisoned = true;
-            if clean {
+            if clean && !heals {
                 inode.lost_as_clean();
             }
             self.note(TraceKind::DiskFault, entity, u64::from(clean));
