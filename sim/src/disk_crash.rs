@@ -15,7 +15,9 @@ use crate::trace::TraceKind;
 impl Kernel {
     /// The process is gone, the machine stays: what was written is still seen, what was not synced is still in danger.
     pub(crate) fn disk_process_dies(&mut self) {
-        self.disk.locks.clear();
+        if !self.flawed(Flaw::LockOutlivesProcess) {
+            self.disk.locks.clear();
+        }
         self.disk.poisoned.clear();
         self.disk.deferred.clear();
         self.disk.noting = None;

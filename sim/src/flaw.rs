@@ -161,6 +161,8 @@ flaws! {
     SpaceNeverEnds;
     /// Setting the time of the last change changes nothing.
     SetModifiedIgnored;
+    /// A file opened to read can be changed.
+    ReadHandleAppends;
 
     /// A sync makes nothing durable.
     SyncIgnored;
@@ -180,6 +182,14 @@ flaws! {
     KillLosesWritten;
     /// A failed sync is forgotten.
     PoisonForgotten;
+    /// A later sync makes durable what a failed one lost.
+    FailedSyncHeals;
+    /// The files of a dead process can still be changed.
+    DeadHandlesWork;
+    /// A lock outlives the process that held it.
+    LockOutlivesProcess;
+    /// A machine without power ends its connections politely.
+    PowerCutSaysEnd;
     /// A sync covers what was appended while it ran.
     SyncCoversLaterBytes;
 }

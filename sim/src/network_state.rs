@@ -585,9 +585,10 @@ impl Kernel {
 
     /// The broker's process is gone: its sockets are closed by the kernel, or silent if the whole machine went.
     pub(crate) fn drop_broker_sockets(&mut self, silent: bool) {
+        let polite = self.flawed(Flaw::PowerCutSaysEnd);
         for stream in 0..u32::try_from(self.network.streams.len()).expect("streams are counted in 32 bits") {
             let state = self.network.stream(stream);
-            if silent {
+            if silent && !polite {
                 state.broker.open = false;
                 state.registration = None;
                 state.to_client.drop_in_flight();

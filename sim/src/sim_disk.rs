@@ -17,6 +17,8 @@ use crate::network_state::errno;
 use crate::trace::TraceKind;
 
 const MILLISECOND: u64 = 1_000_000;
+/// The most of a file that is copied for one send; a send may be short anyway.
+const SEND_BYTES_MAX: usize = 128 * 1_024;
 
 /// The file system of the simulated machine.
 #[derive(Clone, Debug)]
@@ -318,7 +320,8 @@ impl SimFile {
         run: impl FnOnce(&mut Kernel) -> Result<T, DiskError>,
     ) -> Result<T, DiskError> {
         let mut kernel = self.shared.lock();
-        if kernel.boot != self.boot || kernel.disk.file(self.node).is_none() {
+        let dead_process = kernel.boot != self.boot && !kernel.flawed(Flaw::DeadHandlesWork);
+        if dead_process || kernel.disk.file(self.node).is_none() {
             return Err(dead(operation, &self.path));
         }
         run(&mut kernel)
@@ -326,7 +329,11 @@ impl SimFile {
 
     fn check(&self, kernel: &mut Kernel) -> Result<(), DiskError> {
         self.check_poison(kernel)?;
-        if self.writable { Ok(()) } else { Err(dead("append", &self.path)) }
+        self.check_writable(kernel, "append")
+    }
+
+    fn check_writable(&self, kernel: &Kernel, operation: &'static str) -> Result<(), DiskError> {
+        if self.writable || kernel.flawed(Flaw::ReadHandleAppends) { Ok(()) } else { Err(dead(operation, &self.path)) }
     }
 }
 
@@ -382,9 +389,7 @@ impl DiskFile for SimFile {
 
     fn truncate(&self, bytes: u64) -> Result<(), DiskError> {
         self.with("truncate", |kernel| {
-            if !self.writable {
-                return Err(dead("truncate", &self.path));
-            }
+            self.check_writable(kernel, "truncate")?;
             kernel.truncate(self.node, &self.path, bytes)
         })
     }
@@ -430,7 +435,7 @@ impl DiskFile for SimFile {
             if found.is_empty() && bytes > 0 && !lax {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
-            let mut part = found[..found.len().min(bytes)].to_vec();
+            let mut part = found[..found.len().min(bytes).min(SEND_BYTES_MAX)].to_vec();
             if padded {
                 part.resize(bytes, 0);
             }
@@ -626,10 +631,10 @@ impl Kernel {
         let inode = self.disk.file(covered.node).expect("an open file has a node");
         let entity = inode.entity;
         if let Some(draw) = self.fault(Site::SyncFails, entity) {
-            let clean = draw.below(2) == 0;
+            let (clean, heals) = (draw.below(2) == 0, self.flawed(Flaw::FailedSyncHeals));
             let inode = self.disk.file(covered.node).expect("it was there a moment ago");
             inode.poisoned = true;
-            if clean {
+            if clean && !heals {
                 inode.lost_as_clean();
             }
             self.note(TraceKind::DiskFault, entity, u64::from(clean));
