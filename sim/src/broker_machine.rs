@@ -5,7 +5,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use klamm::config::Settings;
+use klamm::config::StaticConfig;
 use klamm::env::Wake;
 use klamm::server::{Broker, BrokerEnvironment, RoleWakers, StartError};
 
@@ -23,7 +23,9 @@ use klamm::types::Instant;
 /// How the broker of one run is laid out.
 #[derive(Clone, Debug)]
 pub(crate) struct Layout {
-    pub(crate) settings: Arc<Settings>,
+    pub(crate) config: StaticConfig,
+    /// Handlers in the pool.
+    pub(crate) handlers: usize,
     /// Whether each Processor's driver steps a handler too; else all requests go through the pool.
     pub(crate) handlers_beside: bool,
     /// Units of work in one step of a Processor.
@@ -43,13 +45,13 @@ impl BrokerMachine {
     /// Starts the broker; its data is whatever the disk holds.
     pub(crate) fn start(world: &World, layout: &Layout) -> Result<BrokerMachine, StartError> {
         let parkers = |count: usize| (0..count).map(|_| world.parker()).collect::<Vec<Arc<SimParker>>>();
-        let handler_parkers = parkers(layout.settings.request.io_threads);
+        let handler_parkers = parkers(layout.handlers);
         let role_parkers = parkers(3);
         let wake = |parker: &Arc<SimParker>| Arc::clone(parker) as Arc<dyn Wake>;
         let disk = world.disk();
         let network = SimNetwork::new(world.clone());
         let broker: Broker<SimSelector> = Broker::start(
-            Arc::clone(&layout.settings),
+            layout.config.clone(),
             world.now(),
             BrokerEnvironment {
                 network: &network,

@@ -4,9 +4,8 @@
 //! It must not know what a role or a client does in its step.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
-use klamm::config::{Settings, Sources};
+use klamm::config::{Sources, StaticConfig};
 use klamm::types::Instant;
 
 use crate::broker_machine::{BrokerMachine, Layout};
@@ -237,18 +236,19 @@ impl Run {
 /// How the broker of this seed is laid out.
 fn layout(seed: u64) -> Layout {
     let draw = draw_config(seed, Site::BrokerLayout, 0);
+    let handlers = draw.part(1).between(1, 3);
     let overrides = [
         "listeners=PLAINTEXT://10.1.0.1:9092".to_string(),
         "log.dirs=/data".to_string(),
         format!("num.network.threads={}", draw.part(0).between(1, 3)),
-        format!("num.io.threads={}", draw.part(1).between(1, 3)),
+        format!("num.io.threads={handlers}"),
         format!("queued.max.requests={}", [1, 2, 500][draw.part(2).below(3) as usize]),
         format!("num.partitions={}", draw.part(3).between(1, 3)),
     ];
     let sources = Sources::new().with_overrides(overrides.iter().map(String::as_str));
-    let settings = Settings::from_sources(&sources).expect("the simulator's settings are valid");
     Layout {
-        settings: Arc::new(settings),
+        config: StaticConfig::from_sources(&sources).expect("the simulator's settings are valid"),
+        handlers: usize::try_from(handlers).unwrap_or(1),
         handlers_beside: draw.part(4).happens(500_000),
         quantum: [1, 2, usize::MAX][draw.part(5).below(3) as usize],
     }

@@ -12,11 +12,11 @@ use rand_chacha::ChaCha12Rng;
 
 use super::partition::Partition;
 use super::read_whole::read_whole;
+use super::start_failure::StartFailure;
 use crate::env::Disk;
 use crate::error_code::ErrorCode;
 use crate::log::{AppendOrigin, Durability};
 use crate::metadata::{ControllerResult, MetadataImage, MetadataLoader, MetadataRecord, encode_batch};
-use super::start_failure::StartFailure;
 use crate::types::{LeaderEpoch, Now, Offset};
 
 /// The decider. `D` is what waits for a decision to be durable.

@@ -27,7 +27,7 @@ use crate::error_code::ErrorCode;
 use crate::log::{LogManager, LogManagerSettings};
 use crate::metadata::{
     BOOTSTRAP_FEATURES, BrokerEndpoint, BrokerRegistration, ControllerResult, MetadataImage, ProducerIdsBlock,
-    bootstrap, raise_leader_epochs, random_uuid, register_broker,
+    bootstrap, elect_leaders, random_uuid, register_broker,
 };
 use crate::protocol::{ApiKey, DecodeError};
 use crate::types::{BrokerId, ConnectionId, Instant, Now, Ticket, TopicId};
@@ -292,7 +292,8 @@ impl KafkaApis {
     /// The address that a client of this request's listener is told: the advertised one, else the one that it reached.
     pub(crate) fn advertised(&self, request: &ApiRequest) -> (String, i32) {
         let settings = self.settings();
-        let advertised = settings.network.listeners.get(request.listener).and_then(|listener| listener.advertised.as_ref());
+        let advertised =
+            settings.network.listeners.get(request.listener).and_then(|listener| listener.advertised.as_ref());
         let reached = request.local.unwrap_or(SocketAddr::from(([127, 0, 0, 1], 0)));
         match advertised {
             Some(endpoint) if !endpoint.host.is_empty() => (endpoint.host.clone(), i32::from(endpoint.port)),
@@ -334,8 +335,7 @@ fn open_logs(
 
 /// Appends what this start says about the cluster: its features if it is new, this broker, and new leader epochs.
 ///
-/// Every start raises the epochs, as Kafka's do: a consumer that had read records which a power cut took learns of it by the epoch
-/// (KIP-320), and an unclean start is not told apart from a clean one by a client that was away.
+/// An unclean start raises the epochs: a consumer that had read records which a power cut took learns of it (KIP-320).
 fn introduce_broker(
     controller: &Controller<Deferred>,
     settings: &Settings,
@@ -343,7 +343,6 @@ fn introduce_broker(
     now: Now,
     was_clean: bool,
 ) -> Result<(), StartFailure> {
-    tracing::debug!(was_clean, "registering this broker");
     let log_dirs: Vec<TopicId> =
         logs.manager().directories().iter().filter_map(|directory| TopicId::from_base64(&directory.id)).collect();
     let broker_id = settings.node.broker_id;
@@ -374,5 +373,5 @@ fn introduce_broker(
         };
         register_broker(image, registration)
     })?;
-    controller.append_at_start(now, |image, _| raise_leader_epochs(image, broker_id))
+    controller.append_at_start(now, |image, _| elect_leaders(image, broker_id, was_clean))
 }

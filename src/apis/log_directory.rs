@@ -129,7 +129,8 @@ impl LogDirectory {
             if index.ids.get(&*topic.name) == Some(&topic.topic_id) {
                 index.ids.remove(&*topic.name);
             }
-            let keys = topic.partitions.keys().map(|partition| LogKey { topic_id: topic.topic_id, partition: *partition });
+            let keys =
+                topic.partitions.keys().map(|partition| LogKey { topic_id: topic.topic_id, partition: *partition });
             keys.filter_map(|key| index.partitions.remove(&key)).collect()
         };
         for partition in &removed {

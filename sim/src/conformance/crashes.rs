@@ -276,7 +276,7 @@ fn sync_covers_what_was_before_it(worlds: &Worlds) -> Outcome {
         let (disk, path) = (world.disk(), directory.join("a"));
         let file = written(&disk, &path, b"before")?;
         disk.sync_directory(&directory)?;
-        let sync = disk.begin_sync(&SyncJob::Files(vec![Arc::clone(&file)]))?;
+        let sync = disk.begin_sync(&SyncJob::Files { files: vec![Arc::clone(&file)], directories: Vec::new() })?;
         file.append(&[IoSlice::new(b" after")])?;
         world.advance_to(sync.due);
         disk.finish_sync(sync)?;

@@ -64,10 +64,7 @@ fn all_topics(image: &MetadataImage) -> Vec<MetadataResponseTopic<'_>> {
     image.topics().map(|topic| described(topic)).collect()
 }
 
-fn describe<'a>(
-    image: &'a MetadataImage,
-    asked: &MetadataRequestTopic<'a>,
-) -> MetadataResponseTopic<'a> {
+fn describe<'a>(image: &'a MetadataImage, asked: &MetadataRequestTopic<'a>) -> MetadataResponseTopic<'a> {
     if asked.topic_id != TopicId::ZERO {
         return match image.topic_by_id(asked.topic_id) {
             Some(topic) => described(topic),
@@ -120,4 +117,3 @@ fn describe_partition(index: PartitionIndex, partition: &PartitionRegistration) 
         offline_replicas: Vec::new(),
     }
 }
-

@@ -144,9 +144,7 @@ impl Produce<'_> {
             Ok(found) => found,
             Err(error) => return PartitionOutcome::failed(data.index, error, None),
         };
-        if is_internal_topic(&partition.log.topic_partition().topic)
-            && self.request.client_id() != "__admin_client"
-        {
+        if is_internal_topic(&partition.log.topic_partition().topic) && self.request.client_id() != "__admin_client" {
             return PartitionOutcome::failed(data.index, ErrorCode::InvalidTopicException, None);
         }
         let RecordsField::Bytes(records) = data.records else {
