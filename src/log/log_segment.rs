@@ -42,6 +42,17 @@ pub(super) enum Cut {
     Keep,
 }
 
+/// What a recovery found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct RecoveredSegment {
+    /// The offset behind the last whole batch.
+    pub(super) next_offset: Offset,
+    /// Whether bytes were cut off.
+    pub(super) was_cut: bool,
+    /// Whether offsets are missing between its batches: a compaction was here.
+    pub(super) has_gaps: bool,
+}
+
 /// What decides, beside the segment itself, whether a new one begins before an append.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RollParams {
@@ -252,32 +263,26 @@ impl LogSegment {
     }
 
     /// Reads all batches, shows each to `note` with its place, and builds the indexes again, up to the first batch that is damaged or
-    /// whose offsets do not follow; what `cut` says happens to the rest. `note` returns the transactions that the batch aborts. Says how many bytes were
-    /// cut off.
+    /// whose offsets do not follow; `cut` says what happens to the rest. `note` returns the transactions that the batch aborts.
     pub(super) fn recover(
         &mut self,
         settings: &LogSettings,
         cut: Cut,
         mut note: impl FnMut(&RecordBatch<'_>, u64) -> Vec<AbortedTransaction>,
-    ) -> Result<u64, LogError> {
+    ) -> Result<RecoveredSegment, LogError> {
         let (file, bytes) = (self.file()?, self.bytes);
         self.reset_indexes()?;
         let mut scanner = BatchScanner::new(&*file, 0, bytes, RECOVERY_CHUNK_BYTES);
-        let mut next_offset = self.base_offset;
+        let mut recovered = RecoveredSegment { next_offset: self.base_offset, was_cut: false, has_gaps: false };
         loop {
             match scanner.next_batch() {
                 Ok(Some((_, batch))) => {
                     let reach = batch.last_offset().0.saturating_sub(self.base_offset.0);
-                    if reach > i64::from(i32::MAX) {
-                        return Err(LogError::malformed(
-                            &self.log.path(),
-                            "its offsets lie too far apart for an index",
-                        ));
-                    }
-                    if batch.base_offset() < next_offset {
+                    if batch.base_offset() < recovered.next_offset || reach > i64::from(i32::MAX) {
                         break;
                     }
-                    next_offset = batch.next_offset();
+                    recovered.has_gaps |= batch.base_offset() != recovered.next_offset;
+                    recovered.next_offset = batch.next_offset();
                     note(&batch, self.bytes).iter().for_each(|aborted| self.transaction_index.append(aborted));
                     self.note_batch(batch.header(), settings.index_interval_bytes);
                 }
@@ -292,13 +297,15 @@ impl LogSegment {
         }
         self.checked = (0, self.bytes);
         self.complete_indexes()?;
-        let rest = bytes - self.bytes;
         match cut {
             Cut::Keep => self.bytes = bytes,
-            Cut::Remove if rest > 0 => file.truncate(self.bytes)?,
+            Cut::Remove if self.bytes < bytes => {
+                file.truncate(self.bytes)?;
+                recovered.was_cut = true;
+            }
             Cut::Remove => {}
         }
-        Ok(rest)
+        Ok(recovered)
     }
 
     /// Adds a transaction that a marker in this segment aborts.

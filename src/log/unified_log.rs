@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, RwLock};
 
 use crate::env::{Disk, DiskError, DiskFile};
 use crate::log::lazy_file::SegmentPlace;
@@ -128,7 +128,7 @@ pub(super) struct LoadedLog {
 #[derive(Debug)]
 pub(super) struct LogIdentity {
     pub(super) topic_partition: TopicPartition,
-    pub(super) topic_id: Option<TopicId>,
+    pub(super) topic_id: OnceLock<TopicId>,
     pub(super) was_clean: bool,
     pub(super) is_disk_full: Arc<AtomicBool>,
 }
@@ -152,7 +152,7 @@ impl UnifiedLog {
         settings: Arc<LogSettings>,
         loaded: LoadedLog,
     ) -> UnifiedLog {
-        let state = LogState {
+        let mut state = LogState {
             status: LogStatus::Online,
             directory,
             segments: loaded.segments,
@@ -168,6 +168,7 @@ impl UnifiedLog {
             is_idle: true,
             open_inactive: VecDeque::new(),
         };
+        state.advance_high_watermark();
         let log = UnifiedLog {
             identity,
             disk,
@@ -210,7 +211,12 @@ impl UnifiedLog {
 
     /// The id of its topic, if its folder says so.
     pub fn topic_id(&self) -> Option<TopicId> {
-        self.identity.topic_id
+        self.identity.topic_id.get().copied()
+    }
+
+    /// Takes the id of its topic, unless it knows one.
+    pub(super) fn set_topic_id(&self, topic_id: TopicId) {
+        self.identity.topic_id.get_or_init(|| topic_id);
     }
 
     /// Whether the last shutdown was clean. If not, records of unsynced appends may be gone, and the partition needs a new leader epoch.
@@ -229,12 +235,13 @@ impl UnifiedLog {
     }
 
     /// The first sync is to cover that the folder is new, with its `metadata` file.
-    pub(super) fn owe_creation(&self, metadata: Arc<dyn DiskFile>, parent: &Path) {
+    pub(super) fn owe_creation(&self, metadata: Arc<dyn DiskFile>) {
         let mut state = self.lock();
         let directory = Arc::clone(&state.directory);
+        let parent = directory.parent().map(Arc::from);
         state.sync.owe_files(vec![metadata]);
         state.sync.owe_directory(directory);
-        state.sync.owe_directory(Arc::from(parent));
+        parent.into_iter().for_each(|parent| state.sync.owe_directory(parent));
     }
 
     /// Its settings.
