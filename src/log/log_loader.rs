@@ -116,9 +116,10 @@ impl LogLoader<'_> {
         Ok(())
     }
 
-    /// Base offset of the segment that holds the recovery point.
+    /// Base offset of the segment that ends at the recovery point or behind it. One that ends just there may have been rolled after the
+    /// sync that moved the recovery point: then its indexes may be torn.
     fn first_unflushed(&self, segments: &Segments) -> Offset {
-        segments.range(..=self.recovery_point).next_back().map_or(Offset(0), |(base, _)| *base)
+        segments.range(..self.recovery_point).next_back().map_or(Offset(0), |(base, _)| *base)
     }
 
     /// Recovers every segment from the recovery point on. Behind the first one that had to be cut, nothing is left.

@@ -102,7 +102,7 @@ impl LogManager {
     /// The directories, in the order of the settings.
     pub fn directories(&self) -> Vec<LogDirectoryInfo> {
         let info = |directory: &LogDirectory| LogDirectoryInfo {
-            path: directory.path.clone(),
+            path: directory.path.to_path_buf(),
             id: directory.id.clone(),
             is_online: directory.is_online(),
             is_full: directory.is_full.load(Ordering::Relaxed),
@@ -336,6 +336,7 @@ impl LogManager {
             topic_partition: partition.clone(),
             topic_id: topic_id.map_or_else(OnceLock::new, OnceLock::from),
             was_clean: directory.was_clean,
+            log_directory: Arc::clone(&directory.path),
             is_disk_full: Arc::clone(&directory.is_full),
         };
         Ok(Arc::new(UnifiedLog::new(identity, Arc::clone(&self.disk), folder, settings, loaded)))

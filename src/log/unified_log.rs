@@ -130,6 +130,7 @@ pub(super) struct LogIdentity {
     pub(super) topic_partition: TopicPartition,
     pub(super) topic_id: OnceLock<TopicId>,
     pub(super) was_clean: bool,
+    pub(super) log_directory: Arc<Path>,
     pub(super) is_disk_full: Arc<AtomicBool>,
 }
 
@@ -180,12 +181,15 @@ impl UnifiedLog {
         log
     }
 
-    /// Says that this broker leads the partition in `epoch`: later batches carry it.
-    pub fn become_leader(&self, epoch: LeaderEpoch) {
+    /// Says that this broker leads the partition in `epoch`: later batches carry it. An epoch never goes back: returned is the one that
+    /// holds, the latest on disk if that is newer.
+    pub fn become_leader(&self, epoch: LeaderEpoch) -> LeaderEpoch {
         let mut state = self.lock();
+        let epoch = state.epochs.latest().map_or(epoch, |latest| latest.max(epoch));
         state.leader_epoch = epoch;
         let end = state.end.offset;
         state.epochs.assign(epoch, end);
+        epoch
     }
 
     /// The latest leader epoch in which something was appended, or a leader began.
@@ -226,7 +230,7 @@ impl UnifiedLog {
 
     /// Whether it lies in this log directory.
     pub(super) fn is_in(&self, directory: &Path) -> bool {
-        self.lock().directory.parent() == Some(directory)
+        *self.identity.log_directory == *directory
     }
 
     /// Whether the disk has so few bytes left that clients may not append.
