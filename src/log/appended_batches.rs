@@ -11,9 +11,6 @@ use crate::log::settings::LogSettings;
 use crate::record::{BatchHeader, BatchIterator, RecordBatch};
 use crate::types::{LeaderEpoch, Offset};
 
-/// Bytes that one segment file never exceeds, whatever the settings say: positions in indexes are 32 bits, in Kafka signed.
-const SEGMENT_BYTES_MAX: u32 = i32::MAX.cast_unsigned();
-
 /// A batch that is to be appended.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct IncomingBatch<'a> {
@@ -54,6 +51,11 @@ impl<'a> AppendedBatches<'a> {
             next_offset = header.next_offset();
             if next_offset.0 == i64::MAX {
                 return Err(AppendError::OffsetsExhausted);
+            }
+            if next_offset.0 - append.headers.first().map_or(header.base_offset(), BatchHeader::base_offset).0
+                > i64::from(i32::MAX)
+            {
+                return Err(AppendError::InvalidRecord("more offsets than a segment holds"));
             }
             append.bytes += header.total_bytes() as u64;
             append.timestamp_max = append.timestamp_max.max(header.max_timestamp());
@@ -96,7 +98,7 @@ pub(super) fn check_batches<'a>(
 
 /// Checks that all batches together fit a segment.
 pub(super) fn check_total(bytes: usize, settings: &LogSettings) -> Result<(), AppendError> {
-    let bytes_max = settings.segment_bytes.min(SEGMENT_BYTES_MAX) as usize;
+    let bytes_max = settings.segment_bytes_max() as usize;
     if bytes > bytes_max { Err(AppendError::ListTooLarge { bytes, bytes_max }) } else { Ok(()) }
 }
 

@@ -39,6 +39,9 @@ pub(super) enum Damage {
     /// Its offsets are negative, backwards, or out of range.
     #[error("its offsets are out of range")]
     Offsets,
+    /// The index says something else than the batches.
+    #[error("the index does not fit the batches")]
+    Index,
     /// Its checksum does not match.
     #[error("its checksum does not match")]
     Checksum,

@@ -77,7 +77,7 @@ mod tests {
     use std::sync::atomic::Ordering;
 
     use super::*;
-    use crate::log::test_disk::MemoryDisk;
+    use crate::log::tests::memory_disk::MemoryDisk;
 
     const PATH: &str = "/logs/checkpoint";
 

@@ -164,7 +164,7 @@ fn parse(lines: &[String]) -> Option<BTreeMap<LeaderEpoch, Offset>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::log::test_disk::MemoryDisk;
+    use crate::log::tests::memory_disk::MemoryDisk;
 
     const DIRECTORY: &str = "/logs/topic-0";
     const PATH: &str = "/logs/topic-0/leader-epoch-checkpoint";

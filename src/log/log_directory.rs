@@ -21,7 +21,7 @@ const LOCK_FILE: &str = ".lock";
 /// One log directory.
 pub(super) struct LogDirectory {
     /// Where it is.
-    pub(super) path: PathBuf,
+    pub(super) path: Arc<Path>,
     /// Its `directory.id`.
     pub(super) id: String,
     /// The cluster that it belongs to.
@@ -77,7 +77,7 @@ impl LogDirectory {
             return Err(LogError::Inconsistent(format!("{path} belongs to node.id {found}, not to {node_id}")));
         }
         Ok(LogDirectory {
-            path: path.to_path_buf(),
+            path: Arc::from(path),
             id: properties.directory_id.unwrap_or_default(),
             cluster_id: properties.cluster_id,
             was_clean: clean_shutdown_file::take(disk, path)?,

@@ -13,7 +13,7 @@ use crate::log::error::LogError;
 use crate::log::folder_files::FolderFiles;
 use crate::log::lazy_file::SegmentPlace;
 use crate::log::leader_epoch_cache::LeaderEpochCache;
-use crate::log::log_segment::{Cut, LogSegment};
+use crate::log::log_segment::{Cut, LogSegment, RecoveredSegment};
 use crate::log::producer_state_manager::ProducerStateManager;
 use crate::log::settings::LogSettings;
 use crate::log::transaction_index::AbortedTransaction;
@@ -116,9 +116,10 @@ impl LogLoader<'_> {
         Ok(())
     }
 
-    /// Base offset of the segment that holds the recovery point.
+    /// Base offset of the segment that ends at the recovery point or behind it. One that ends just there may have been rolled after the
+    /// sync that moved the recovery point: then its indexes may be torn.
     fn first_unflushed(&self, segments: &Segments) -> Offset {
-        segments.range(..=self.recovery_point).next_back().map_or(Offset(0), |(base, _)| *base)
+        segments.range(..self.recovery_point).next_back().map_or(Offset(0), |(base, _)| *base)
     }
 
     /// Recovers every segment from the recovery point on. Behind the first one that had to be cut, nothing is left.
@@ -132,14 +133,15 @@ impl LogLoader<'_> {
         let bases: Vec<Offset> = segments.range(first..).map(|(base, _)| *base).collect();
         let Some(first) = bases.first().copied() else { return Ok(()) };
         self.replay_to(segments, producers, self.log_start, first)?;
-        for base in bases {
+        for (index, base) in bases.iter().copied().enumerate() {
             let segment = segments.get_mut(&base).expect("its base was listed above");
-            let cut = segment.recover(self.settings, Cut::Remove, |batch, position| {
+            let recovered = segment.recover(self.settings, Cut::Remove, |batch, position| {
                 epochs.note_batch(batch.partition_leader_epoch(), batch.base_offset());
                 replay(producers, batch, base, position)
             })?;
             producers.take_snapshot()?;
-            if cut > 0 {
+            let next_base = bases.get(index + 1).copied();
+            if recovered.was_cut || next_base.is_some_and(|next_base| self.has_lost_its_end(&recovered, next_base)) {
                 for (later, mut segment) in segments.split_off(&base.plus(1)) {
                     segment.remove_files()?;
                     producers.remove_snapshot(later)?;
@@ -148,6 +150,13 @@ impl LogLoader<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Whether a segment that is followed by one at `next_base` ended there once: a power cut may also end a file early at a batch's end.
+    /// Only a compaction leaves out offsets, and not where nothing is known to be on disk yet.
+    fn has_lost_its_end(&self, recovered: &RecoveredSegment, next_base: Offset) -> bool {
+        let is_compacted = self.settings.compact && recovered.has_gaps;
+        recovered.next_offset < next_base && recovered.next_offset >= self.recovery_point && !is_compacted
     }
 
     /// The log's end, from the last segment. One that does not end with a whole batch, in spite of a clean shutdown, is cut.

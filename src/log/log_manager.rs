@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, RwLock};
+use std::sync::{Arc, Mutex, OnceLock, RwLock};
 
 use crate::env::{Disk, DiskError};
 use crate::log::clean_shutdown_file;
@@ -102,7 +102,7 @@ impl LogManager {
     /// The directories, in the order of the settings.
     pub fn directories(&self) -> Vec<LogDirectoryInfo> {
         let info = |directory: &LogDirectory| LogDirectoryInfo {
-            path: directory.path.clone(),
+            path: directory.path.to_path_buf(),
             id: directory.id.clone(),
             is_online: directory.is_online(),
             is_full: directory.is_full.load(Ordering::Relaxed),
@@ -139,12 +139,8 @@ impl LogManager {
     ) -> Result<Arc<UnifiedLog>, LogError> {
         let mut logs = self.logs.write().expect(NO_PANIC);
         if let Some(log) = logs.get(partition) {
-            return match log.topic_id() {
-                Some(known) if known != topic_id => {
-                    Err(LogError::Inconsistent(format!("{partition} belongs to topic id {known}, not to {topic_id}")))
-                }
-                _ => Ok(Arc::clone(log)),
-            };
+            self.check_topic_id(log, topic_id)?;
+            return Ok(Arc::clone(log));
         }
         let is_lost = !is_new && !self.directories.iter().all(LogDirectory::is_online);
         if is_lost || self.unreadable.contains(partition) {
@@ -153,11 +149,28 @@ impl LogManager {
         let directory = self.least_loaded(&logs).ok_or(LogError::NoDirectory)?;
         let folder = directory.path.join(partition.to_string());
         self.disk.create_directory(&folder)?;
-        let metadata = partition_metadata_file::write(&*self.disk, &folder, topic_id)?;
         let log = self.load(now, partition, &folder, directory, settings, (Offset(0), Offset(0)))?;
-        log.owe_creation(metadata, &directory.path);
+        self.check_topic_id(&log, topic_id)?;
         logs.insert(partition.clone(), Arc::clone(&log));
         Ok(log)
+    }
+
+    /// Checks that a log belongs to the topic with this id; one that does not know its topic, since it is new or a power cut came before
+    /// the first sync, belongs to it from now on.
+    fn check_topic_id(&self, log: &UnifiedLog, topic_id: TopicId) -> Result<(), LogError> {
+        let partition = log.topic_partition();
+        match log.topic_id() {
+            Some(known) if known == topic_id => Ok(()),
+            Some(known) => {
+                Err(LogError::Inconsistent(format!("{partition} belongs to topic id {known}, not to {topic_id}")))
+            }
+            None => {
+                let metadata = partition_metadata_file::write(&*self.disk, &log.directory(), topic_id)?;
+                log.set_topic_id(topic_id);
+                log.owe_creation(metadata);
+                Ok(())
+            }
+        }
     }
 
     /// Deletes the log of a partition: at once for every reader and writer, on disk after `file.delete.delay.ms`. `unique` keeps the
@@ -314,10 +327,16 @@ impl LogManager {
             log_start,
         };
         let loaded = loader.load()?;
+        let topic_id = match partition_metadata_file::read(&*self.disk, &folder) {
+            // A power cut came before the first sync: no record was acknowledged as durable.
+            Err(LogError::Malformed { .. }) if !directory.was_clean => None,
+            result => result?,
+        };
         let identity = LogIdentity {
             topic_partition: partition.clone(),
-            topic_id: partition_metadata_file::read(&*self.disk, &folder)?,
+            topic_id: topic_id.map_or_else(OnceLock::new, OnceLock::from),
             was_clean: directory.was_clean,
+            log_directory: Arc::clone(&directory.path),
             is_disk_full: Arc::clone(&directory.is_full),
         };
         Ok(Arc::new(UnifiedLog::new(identity, Arc::clone(&self.disk), folder, settings, loaded)))

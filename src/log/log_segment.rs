@@ -42,6 +42,17 @@ pub(super) enum Cut {
     Keep,
 }
 
+/// What a recovery found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct RecoveredSegment {
+    /// The offset behind the last whole batch.
+    pub(super) next_offset: Offset,
+    /// Whether bytes were cut off.
+    pub(super) was_cut: bool,
+    /// Whether offsets are missing between its batches: a compaction was here.
+    pub(super) has_gaps: bool,
+}
+
 /// What decides, beside the segment itself, whether a new one begins before an append.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RollParams {
@@ -72,7 +83,9 @@ pub(super) struct LogSegment {
     first_timestamp: Option<i64>,
     bytes_since_index_entry: u64,
     created: WallTime,
-    /// The range of the file whose checksums hold: written or read by this process.
+    /// From here on, this process has written or recovered the batches itself.
+    written_from: u64,
+    /// A range before that whose checksums were found to hold.
     checked: (u64, u64),
 }
 
@@ -90,7 +103,8 @@ impl LogSegment {
             first_timestamp: None,
             bytes_since_index_entry: 0,
             created: now,
-            checked: (bytes.log, bytes.log),
+            written_from: bytes.log,
+            checked: (0, 0),
         }
     }
 
@@ -136,7 +150,6 @@ impl LogSegment {
         for header in batches {
             self.note_batch(header, settings.index_interval_bytes);
         }
-        self.checked.1 = self.bytes;
         Ok(())
     }
 
@@ -150,8 +163,9 @@ impl LogSegment {
             self.first_timestamp = Some(header.max_timestamp());
         }
         if self.bytes_since_index_entry > u64::from(index_interval_bytes) {
-            let position = u32::try_from(self.bytes).expect("a segment is smaller than 2 GiB");
-            self.offset_index.append(last_offset, position);
+            if let Ok(position) = u32::try_from(self.bytes) {
+                self.offset_index.append(last_offset, position);
+            }
             if let Some(largest) = self.largest {
                 self.time_index.append(largest);
             }
@@ -169,7 +183,7 @@ impl LogSegment {
 
     /// Whether a new segment is to begin before this append.
     pub(super) fn should_roll(&mut self, roll: &RollParams, settings: &LogSettings) -> Result<bool, DiskError> {
-        let is_too_large = self.bytes + roll.bytes > u64::from(settings.segment_bytes);
+        let is_too_large = self.bytes + roll.bytes > u64::from(settings.segment_bytes_max());
         let is_full = self.offset_index.is_full(settings.segment_index_bytes)
             || self.time_index.is_full(settings.segment_index_bytes);
         let runs_out = roll.last_offset.0 - self.base_offset.0 > i64::from(i32::MAX);
@@ -213,7 +227,7 @@ impl LogSegment {
         self.position_before(entry.offset)
     }
 
-    /// The offset after the last record, found from the last index entry on; also how far the batches behind it are whole.
+    /// The offset after the last record, found from the last index entry on. An index that does not fit the records counts as damage.
     pub(super) fn find_next_offset(&mut self) -> Result<Offset, ScanError> {
         let last = self.offset_index.last()?;
         let start = last.map_or(0, |entry| u64::from(entry.position));
@@ -221,11 +235,18 @@ impl LogSegment {
         let mut scanner = BatchScanner::new(&*file, start, end, LOOKUP_CHUNK_BYTES);
         let mut next_offset = self.base_offset;
         let mut largest = self.time_index.last()?;
+        let mut indexed = last.map(|entry| entry.offset);
         while let Some(LocatedBatch { header, .. }) = scanner.next_header()? {
+            if indexed.take().is_some_and(|indexed| indexed != header.last_offset()) {
+                return Err(ScanError::Damaged { position: start, reason: Damage::Index });
+            }
             next_offset = header.next_offset();
             if header.max_timestamp() > largest.timestamp {
                 largest = TimestampOffset { timestamp: header.max_timestamp(), offset: header.last_offset() };
             }
+        }
+        if indexed.is_some() || largest.offset > next_offset {
+            return Err(ScanError::Damaged { position: start, reason: Damage::Index });
         }
         self.largest = Some(largest);
         self.bytes_since_index_entry = end - start;
@@ -252,32 +273,26 @@ impl LogSegment {
     }
 
     /// Reads all batches, shows each to `note` with its place, and builds the indexes again, up to the first batch that is damaged or
-    /// whose offsets do not follow; what `cut` says happens to the rest. `note` returns the transactions that the batch aborts. Says how many bytes were
-    /// cut off.
+    /// whose offsets do not follow; `cut` says what happens to the rest. `note` returns the transactions that the batch aborts.
     pub(super) fn recover(
         &mut self,
         settings: &LogSettings,
         cut: Cut,
         mut note: impl FnMut(&RecordBatch<'_>, u64) -> Vec<AbortedTransaction>,
-    ) -> Result<u64, LogError> {
+    ) -> Result<RecoveredSegment, LogError> {
         let (file, bytes) = (self.file()?, self.bytes);
         self.reset_indexes()?;
         let mut scanner = BatchScanner::new(&*file, 0, bytes, RECOVERY_CHUNK_BYTES);
-        let mut next_offset = self.base_offset;
+        let mut recovered = RecoveredSegment { next_offset: self.base_offset, was_cut: false, has_gaps: false };
         loop {
             match scanner.next_batch() {
                 Ok(Some((_, batch))) => {
                     let reach = batch.last_offset().0.saturating_sub(self.base_offset.0);
-                    if reach > i64::from(i32::MAX) {
-                        return Err(LogError::malformed(
-                            &self.log.path(),
-                            "its offsets lie too far apart for an index",
-                        ));
-                    }
-                    if batch.base_offset() < next_offset {
+                    if batch.base_offset() < recovered.next_offset || reach > i64::from(i32::MAX) {
                         break;
                     }
-                    next_offset = batch.next_offset();
+                    recovered.has_gaps |= batch.base_offset() != recovered.next_offset;
+                    recovered.next_offset = batch.next_offset();
                     note(&batch, self.bytes).iter().for_each(|aborted| self.transaction_index.append(aborted));
                     self.note_batch(batch.header(), settings.index_interval_bytes);
                 }
@@ -290,15 +305,17 @@ impl LogSegment {
                 Err(ScanError::Disk(error)) => return Err(error.into()),
             }
         }
-        self.checked = (0, self.bytes);
         self.complete_indexes()?;
-        let rest = bytes - self.bytes;
+        (self.written_from, self.checked) = (self.bytes, (0, self.bytes));
         match cut {
-            Cut::Keep => self.bytes = bytes,
-            Cut::Remove if rest > 0 => file.truncate(self.bytes)?,
+            Cut::Keep => (self.written_from, self.bytes) = (bytes, bytes),
+            Cut::Remove if self.bytes < bytes => {
+                file.truncate(self.bytes)?;
+                recovered.was_cut = true;
+            }
             Cut::Remove => {}
         }
-        Ok(rest)
+        Ok(recovered)
     }
 
     /// Adds a transaction that a marker in this segment aborts.
@@ -335,23 +352,21 @@ impl LogSegment {
         self.bytes_since_index_entry = 0;
         self.largest = Some(TimestampOffset { timestamp: NO_TIMESTAMP, offset: self.base_offset });
         self.first_timestamp = None;
-        self.checked = (0, 0);
         Ok(())
     }
 
     /// Says that the checksums of a range of the file hold.
     pub(super) fn note_checked(&mut self, from: u64, to: u64) {
-        if from <= self.checked.1 && to >= self.checked.0 {
-            self.checked = (self.checked.0.min(from), self.checked.1.max(to));
-        } else {
-            self.checked = (from, to);
-        }
+        let (low, high) = self.checked;
+        self.checked = if from <= high && to >= low { (low.min(from), high.max(to)) } else { (from, to) };
     }
 
-    /// The part of `from..to` from which on checksums have to be checked; `to` if none.
-    pub(super) fn unchecked_from(&self, from: u64, to: u64) -> u64 {
+    /// The part of a range, which begins with a batch, whose checksums nobody has looked at since the start.
+    pub(super) fn unchecked(&self, from: u64, to: u64) -> Option<(u64, u64)> {
         let (low, high) = self.checked;
-        if from >= low && from < high { high.min(to) } else { from }
+        let from = if (low..high).contains(&from) { high } else { from };
+        let to = to.min(self.written_from);
+        (from < to).then_some((from, to))
     }
 
     fn lazy_files(&mut self) -> [&mut LazyFile; 4] {

@@ -32,8 +32,6 @@ mod recent_batches;
 mod retention;
 mod settings;
 mod sync;
-#[cfg(test)]
-mod test_disk;
 mod time_index;
 mod timestamps;
 mod transaction_index;
@@ -51,4 +49,4 @@ pub use transaction_index::AbortedTransaction;
 pub use unified_log::UnifiedLog;
 
 #[cfg(test)]
-mod unified_log_tests;
+mod tests;

@@ -61,7 +61,6 @@ struct ReadPlan {
 /// The range of a file that a read returns.
 #[derive(Debug)]
 struct ReadRange {
-    first_end: u64,
     from: u64,
     to: u64,
 }
@@ -110,23 +109,15 @@ impl UnifiedLog {
     /// Checks the checksums of those batches in the range that this process has neither written nor read before, and returns where
     /// the whole ones end.
     fn check(&self, plan: &ReadPlan, range: &ReadRange, offset: Offset) -> Result<u64, ReadError> {
-        let unchecked_from = {
-            let state = self.lock();
-            state.segments.get(&plan.segment).map_or(range.to, |segment| segment.unchecked_from(range.from, range.to))
-        };
-        if unchecked_from >= range.to {
-            return Ok(range.to);
-        }
-        let mut scanner = BatchScanner::new(
-            &*plan.file,
-            unchecked_from,
-            plan.to,
-            RECOVERY_CHUNK_BYTES.min((range.to - unchecked_from) as usize),
-        );
-        let mut checked_to = unchecked_from;
-        while checked_to < range.to {
+        let unchecked =
+            self.lock().segments.get(&plan.segment).and_then(|segment| segment.unchecked(range.from, range.to));
+        let Some((from, to)) = unchecked else { return Ok(range.to) };
+        let chunk_bytes = RECOVERY_CHUNK_BYTES.min(usize::try_from(to - from).unwrap_or(usize::MAX));
+        let mut scanner = BatchScanner::new(&*plan.file, from, plan.to, chunk_bytes);
+        let mut checked_to = from;
+        while checked_to < to {
             match scanner.next_batch() {
-                Ok(Some((batch, _))) if batch.end() <= range.to => checked_to = batch.end(),
+                Ok(Some((batch, _))) if batch.end() <= to => checked_to = batch.end(),
                 Ok(_) => break,
                 Err(ScanError::Disk(error)) => return Err(error.into()),
                 Err(ScanError::Damaged { position, .. }) if position > range.from => return Ok(position),
@@ -136,7 +127,7 @@ impl UnifiedLog {
             }
         }
         if let Some(segment) = self.lock().segments.get_mut(&plan.segment) {
-            segment.note_checked(unchecked_from, checked_to);
+            segment.note_checked(from, checked_to);
         }
         Ok(range.to)
     }
@@ -227,7 +218,7 @@ impl ReadPlan {
         if first_batch_whole {
             to = to.max(first_end).min(self.to);
         }
-        Ok(Some(ReadRange { first_end, from, to }))
+        Ok(Some(ReadRange { from, to }))
     }
 
     fn find_first(&self, offset: Offset) -> Result<Option<(u64, u64)>, ReadError> {

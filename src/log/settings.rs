@@ -83,6 +83,11 @@ impl LogSettings {
         }
     }
 
+    /// How large a segment may become: never so large that a position does not fit an index entry.
+    pub(super) fn segment_bytes_max(&self) -> u32 {
+        self.segment_bytes.min(i32::MAX.cast_unsigned())
+    }
+
     /// The age at which a segment rolls, earlier by a part of the jitter that `seed` chooses: the same in every run.
     pub(super) fn segment_ms_of(&self, seed: u64) -> i64 {
         let jitter_ms = match u64::try_from(self.segment_jitter_ms) {

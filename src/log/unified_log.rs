@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, RwLock};
 
 use crate::env::{Disk, DiskError, DiskFile};
 use crate::log::lazy_file::SegmentPlace;
@@ -128,8 +128,9 @@ pub(super) struct LoadedLog {
 #[derive(Debug)]
 pub(super) struct LogIdentity {
     pub(super) topic_partition: TopicPartition,
-    pub(super) topic_id: Option<TopicId>,
+    pub(super) topic_id: OnceLock<TopicId>,
     pub(super) was_clean: bool,
+    pub(super) log_directory: Arc<Path>,
     pub(super) is_disk_full: Arc<AtomicBool>,
 }
 
@@ -152,7 +153,7 @@ impl UnifiedLog {
         settings: Arc<LogSettings>,
         loaded: LoadedLog,
     ) -> UnifiedLog {
-        let state = LogState {
+        let mut state = LogState {
             status: LogStatus::Online,
             directory,
             segments: loaded.segments,
@@ -168,6 +169,7 @@ impl UnifiedLog {
             is_idle: true,
             open_inactive: VecDeque::new(),
         };
+        state.advance_high_watermark();
         let log = UnifiedLog {
             identity,
             disk,
@@ -179,12 +181,15 @@ impl UnifiedLog {
         log
     }
 
-    /// Says that this broker leads the partition in `epoch`: later batches carry it.
-    pub fn become_leader(&self, epoch: LeaderEpoch) {
+    /// Says that this broker leads the partition in `epoch`: later batches carry it. An epoch never goes back: returned is the one that
+    /// holds, the latest on disk if that is newer.
+    pub fn become_leader(&self, epoch: LeaderEpoch) -> LeaderEpoch {
         let mut state = self.lock();
+        let epoch = state.epochs.latest().map_or(epoch, |latest| latest.max(epoch));
         state.leader_epoch = epoch;
         let end = state.end.offset;
         state.epochs.assign(epoch, end);
+        epoch
     }
 
     /// The latest leader epoch in which something was appended, or a leader began.
@@ -210,7 +215,12 @@ impl UnifiedLog {
 
     /// The id of its topic, if its folder says so.
     pub fn topic_id(&self) -> Option<TopicId> {
-        self.identity.topic_id
+        self.identity.topic_id.get().copied()
+    }
+
+    /// Takes the id of its topic, unless it knows one.
+    pub(super) fn set_topic_id(&self, topic_id: TopicId) {
+        self.identity.topic_id.get_or_init(|| topic_id);
     }
 
     /// Whether the last shutdown was clean. If not, records of unsynced appends may be gone, and the partition needs a new leader epoch.
@@ -220,7 +230,7 @@ impl UnifiedLog {
 
     /// Whether it lies in this log directory.
     pub(super) fn is_in(&self, directory: &Path) -> bool {
-        self.lock().directory.parent() == Some(directory)
+        *self.identity.log_directory == *directory
     }
 
     /// Whether the disk has so few bytes left that clients may not append.
@@ -229,12 +239,13 @@ impl UnifiedLog {
     }
 
     /// The first sync is to cover that the folder is new, with its `metadata` file.
-    pub(super) fn owe_creation(&self, metadata: Arc<dyn DiskFile>, parent: &Path) {
+    pub(super) fn owe_creation(&self, metadata: Arc<dyn DiskFile>) {
         let mut state = self.lock();
         let directory = Arc::clone(&state.directory);
+        let parent = directory.parent().map(Arc::from);
         state.sync.owe_files(vec![metadata]);
         state.sync.owe_directory(directory);
-        state.sync.owe_directory(Arc::from(parent));
+        parent.into_iter().for_each(|parent| state.sync.owe_directory(parent));
     }
 
     /// Its settings.

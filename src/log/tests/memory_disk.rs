@@ -21,19 +21,21 @@ struct Content {
 
 /// What may go wrong, shared by a disk and its files.
 #[derive(Debug, Default)]
-pub(super) struct Faults {
+pub(in crate::log) struct Faults {
     /// Appends keep only this many bytes and then fail; negative for no fault.
-    pub(super) tear_next_append_at: AtomicI64,
+    pub(in crate::log) tear_next_append_at: AtomicI64,
     /// Appends fail with `Full`.
-    pub(super) is_full: AtomicBool,
+    pub(in crate::log) is_full: AtomicBool,
     /// Truncations fail.
-    pub(super) fails_truncate: AtomicBool,
+    pub(in crate::log) fails_truncate: AtomicBool,
     /// Syncs fail.
-    pub(super) fails_sync: AtomicBool,
+    pub(in crate::log) fails_sync: AtomicBool,
     /// Bytes read so far.
-    pub(super) reads: AtomicUsize,
-    /// Renames and removals fail.
-    pub(super) fails_rename: AtomicBool,
+    pub(in crate::log) reads: AtomicUsize,
+    /// Renames fail.
+    pub(in crate::log) fails_rename: AtomicBool,
+    /// This directory cannot be listed.
+    pub(in crate::log) unreadable: Mutex<Option<PathBuf>>,
 }
 
 #[derive(Debug)]
@@ -116,17 +118,17 @@ impl DiskFile for MemoryFile {
 
 /// A disk in memory.
 #[derive(Debug, Default)]
-pub(super) struct MemoryDisk {
+pub(in crate::log) struct MemoryDisk {
     files: Mutex<BTreeMap<PathBuf, Arc<Mutex<Content>>>>,
     directories: Mutex<BTreeSet<PathBuf>>,
     locks: Arc<Mutex<BTreeSet<PathBuf>>>,
-    pub(super) faults: Arc<Faults>,
-    pub(super) free: AtomicI64,
+    pub(in crate::log) faults: Arc<Faults>,
+    pub(in crate::log) free: AtomicI64,
 }
 
 impl MemoryDisk {
     /// An empty disk.
-    pub(super) fn new() -> Arc<MemoryDisk> {
+    pub(in crate::log) fn new() -> Arc<MemoryDisk> {
         let disk = MemoryDisk::default();
         disk.faults.tear_next_append_at.store(-1, Ordering::Relaxed);
         disk.free.store(i64::MAX, Ordering::Relaxed);
@@ -135,7 +137,7 @@ impl MemoryDisk {
 
     /// The disk as it is now, without its locks and faults, each file cut to the length that `keep` chooses from path, synced and
     /// whole length.
-    pub(super) fn crash(&self, keep: impl Fn(&Path, usize, usize) -> usize) -> Arc<MemoryDisk> {
+    pub(in crate::log) fn crash(&self, keep: impl Fn(&Path, usize, usize) -> usize) -> Arc<MemoryDisk> {
         let after = MemoryDisk::new();
         for (path, content) in &*self.files.lock().unwrap() {
             let content = content.lock().unwrap();
@@ -149,24 +151,24 @@ impl MemoryDisk {
     }
 
     /// A file's bytes.
-    pub(super) fn read(&self, path: impl AsRef<Path>) -> Option<Vec<u8>> {
+    pub(in crate::log) fn read(&self, path: impl AsRef<Path>) -> Option<Vec<u8>> {
         let files = self.files.lock().unwrap();
         files.get(path.as_ref()).map(|content| content.lock().unwrap().bytes.clone())
     }
 
     /// Sets a file's bytes.
-    pub(super) fn write(&self, path: impl AsRef<Path>, bytes: &[u8]) {
+    pub(in crate::log) fn write(&self, path: impl AsRef<Path>, bytes: &[u8]) {
         let content = Content { bytes: bytes.to_vec(), synced: bytes.len(), modified: 0 };
         self.files.lock().unwrap().insert(path.as_ref().to_path_buf(), Arc::new(Mutex::new(content)));
     }
 
     /// All files, sorted.
-    pub(super) fn paths(&self) -> Vec<String> {
+    pub(in crate::log) fn paths(&self) -> Vec<String> {
         self.files.lock().unwrap().keys().map(|path| path.to_str().unwrap().to_owned()).collect()
     }
 
     /// How often a file is open, not counting the disk itself.
-    pub(super) fn open_handles(&self) -> usize {
+    pub(in crate::log) fn open_handles(&self) -> usize {
         self.files.lock().unwrap().values().map(|content| Arc::strong_count(content) - 1).sum()
     }
 }
@@ -214,6 +216,10 @@ impl Disk for MemoryDisk {
     }
 
     fn list(&self, directory: &Path) -> Result<Vec<DiskEntry>, DiskError> {
+        if self.faults.unreadable.lock().unwrap().as_deref() == Some(directory) {
+            let source = io::Error::other("made to fail");
+            return Err(DiskError::Io { operation: "list", path: directory.to_path_buf(), source });
+        }
         let directories = self.directories.lock().unwrap();
         if !directories.contains(directory) {
             return Err(not_found(directory));
