@@ -577,8 +577,7 @@ impl Kernel {
         }
         self.network.stream(stream).registration = None;
         self.network.unqueue(registration.selector, Ready::Stream(stream));
-        let had_edge = registration.read_edge || registration.write_edge;
-        if had_edge && self.fault(Site::StaleEvent, identity).is_some() {
+        if self.fault(Site::StaleEvent, identity).is_some() {
             self.network.queue(registration.selector, Ready::Stale(stale_event(registration.token)));
         }
     }

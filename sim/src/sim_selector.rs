@@ -165,7 +165,13 @@ impl Kernel {
                 u64::from(event.readable) | (u64::from(event.writable) << 1) | (u64::from(event.read_closed) << 2);
             let token = (u64::from(event.token.generation) << 32) | u64::from(event.token.index);
             self.note(TraceKind::Event, token, flags);
-            events.push(event);
+            let both = event.readable && event.writable;
+            if both && self.fault(Site::EventSplit, entity).is_some() {
+                events.push(Event { writable: false, ..event });
+                events.push(Event { readable: false, ..event });
+            } else {
+                events.push(event);
+            }
         }
         Ok(())
     }

@@ -13,7 +13,7 @@ fn holds(name: &str, outcome: Outcome) {
 }
 
 /// The faults that the contract allows, so that every clause must hold under them.
-const ALLOWED: [Site; 18] = [
+const ALLOWED: [Site; 19] = [
     Site::SpuriousReadable,
     Site::SpuriousWritable,
     Site::SpuriousAccept,
@@ -25,6 +25,7 @@ const ALLOWED: [Site; 18] = [
     Site::PollEarly,
     Site::PollInterrupted,
     Site::WritableLate,
+    Site::EventSplit,
     Site::ShortRead,
     Site::ShortWrite,
     Site::ReadBlocksSpuriously,
@@ -46,7 +47,7 @@ const EXACT: [&str; 5] = [
 #[test]
 fn simulated_makers_keep_every_clause() {
     for clause in clauses() {
-        for seed in 0..8 {
+        for seed in 0..4 {
             let world = World::new(WorldOptions::calm(seed));
             holds(clause.name, (clause.check)(&mut SimMakers::new(world)));
         }
@@ -57,7 +58,7 @@ fn simulated_makers_keep_every_clause() {
 fn simulated_makers_keep_every_clause_under_every_allowed_fault() {
     for clause in clauses::<SimMakers>().into_iter().filter(|clause| !EXACT.contains(&clause.name)) {
         // The one clause that moves megabytes byte by byte is slow without optimisation.
-        let seeds = if clause.name == "big_send_blocks_and_goes_on" { 1 } else { 4 };
+        let seeds = if clause.name == "big_send_blocks_and_goes_on" { 1 } else { 3 };
         for seed in 0..seeds {
             for site in ALLOWED {
                 let mut swarm = Swarm::calm();

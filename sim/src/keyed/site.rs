@@ -70,7 +70,7 @@ sites! {
     HintsMissing = 7, COMMON;
     /// A reset shows no event while the connection is not drained.
     HangUpUnseen = 8, COMMON;
-    /// An event of a deregistered connection comes with the next poll.
+    /// An event of one who has left comes with the next poll.
     StaleEvent = 9, RARE;
     /// A poll returns nothing although something is ready.
     PollEarly = 10, RARE;
@@ -86,6 +86,8 @@ sites! {
     ReregisterFails = 15, RARE;
     /// A writable edge comes long after there is room.
     WritableLate = 16, COMMON;
+    /// What one event could say comes as two, so that the second may name one who left because of the first.
+    EventSplit = 17, COMMON;
 
     /// A read returns less than there is.
     ShortRead = 100, COMMON;
