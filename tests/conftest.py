@@ -1,4 +1,4 @@
-"""Fixtures of the client matrix: one broker for all tests that leave it alone, topics of their own, input files."""
+"""Fixtures of the client matrix and of interchange: one broker for all tests that leave it alone, topics of their own, input files."""
 
 import pathlib
 import sys
@@ -6,24 +6,36 @@ import uuid
 
 import pytest
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "lib"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "lib"))
 
 from harness import broker as brokers  # noqa: E402
 from harness import files, places  # noqa: E402
 
 
-@pytest.fixture(scope="session")
-def broker():
-    """The shared broker. A test that stops, kills or reconfigures takes `own_broker` instead."""
-    with brokers.Broker("matrix") as running:
+def lend(name, failed):
+    """A running broker; after a failure its folder stays and the end of its log is shown."""
+    running = brokers.Broker(name).start()
+    try:
         yield running
+    finally:
+        if failed():
+            print(f"the broker's folder is kept: {running.folder}\n{running.log_tail()}")
+        running.stop()
+        if not failed():
+            places.discard(running.folder)
+
+
+@pytest.fixture(scope="session")
+def broker(request):
+    """The shared broker. A test that stops, kills or reconfigures takes `own_broker` instead."""
+    yield from lend("matrix", lambda: request.session.testsfailed > 0)
 
 
 @pytest.fixture
-def own_broker():
+def own_broker(request):
     """A broker for this test alone."""
-    with brokers.Broker("own") as running:
-        yield running
+    before = request.session.testsfailed
+    yield from lend("own", lambda: request.session.testsfailed > before)
 
 
 @pytest.fixture

@@ -1,0 +1,219 @@
+"""Files go both ways: Kafka's dump-log accepts every file that the broker wrote, and the broker serves what Kafka wrote."""
+
+import re
+import shutil
+
+import pytest
+from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic
+
+from harness import broker as brokers
+from harness import files, kafka_tools
+from harness.waiting import until
+
+CODECS = ["none", "gzip", "snappy", "lz4", "zstd"]
+RECORDS = 1500
+COMPLAINTS = re.compile(r"mismatch|corrupt|isvalid: false|invalid|non-consecutive|not found|exception|error|could not|unknown", re.I)
+# dump-log says for an index that its sanity check passed or for an empty time index what it found; that is no complaint.
+HARMLESS = re.compile(r"passed sanity check|The following indexed offsets are not found in the log|timestamp:|position:|key:|payload:")
+
+
+def fill(broker):
+    """Topics of every compression kind over several segments, an idempotent producer, deleted records, a group, altered configs."""
+    admin = AdminClient({"bootstrap.servers": broker.address})
+    topics = {f"files-{codec}": codec for codec in CODECS}
+    made = admin.create_topics([NewTopic(name, num_partitions=1, replication_factor=1, config={"segment.bytes": "1048576", "retention.ms": "-1"}) for name in topics])
+    for future in made.values():
+        future.result(30)
+    expected = {}
+    for name, codec in topics.items():
+        producer = Producer({"bootstrap.servers": broker.address, "compression.type": codec, "enable.idempotence": codec in ("none", "lz4"),
+                             "linger.ms": 5, "batch.num.messages": 100})
+        chunk = files.binary_file(broker.folder, f"{name}.bin", 3 << 20, seed=len(name)).read_bytes()
+        expected[name] = [chunk[n * 2000:n * 2000 + 1 + n * 7 % 2000] for n in range(RECORDS)]
+        for number, value in enumerate(expected[name]):
+            producer.produce(name, value, key=str(number), headers={"n": str(number)}, timestamp=1_700_000_000_000 + number * 1000)
+            producer.poll(0)
+        assert producer.flush(60) == 0
+    consumer = Consumer({"bootstrap.servers": broker.address, "group.id": "files-group", "auto.offset.reset": "earliest", "enable.auto.commit": False})
+    consumer.subscribe(list(topics))
+    until("the group has read something", lambda: consumer.poll(1.0))
+    consumer.commit(offsets=[TopicPartition(name, 0, 1000 + n) for n, name in enumerate(topics)], asynchronous=False)
+    consumer.close()
+    resource = ConfigResource(ConfigResource.Type.TOPIC, "files-none", set_config={"max.message.bytes": "2000000", "segment.bytes": "1048576", "retention.ms": "-1"})
+    admin.alter_configs([resource])[resource].result(30)
+    admin.create_topics([NewTopic("files-deleted", num_partitions=2, replication_factor=1)])["files-deleted"].result(30)
+    admin.delete_topics(["files-deleted"])["files-deleted"].result(30)
+    return expected
+
+
+def read(broker, name, count, start=0):
+    consumer = Consumer({"bootstrap.servers": broker.address, "group.id": "files-reader", "enable.auto.commit": False})
+    until(f"{name} has a leader", lambda: name in (topics := consumer.list_topics(timeout=10).topics) and topics[name].partitions)
+    consumer.assign([TopicPartition(name, 0, OFFSET_BEGINNING)])
+    messages = []
+
+    def more():
+        for message in consumer.consume(1000, 0.2):
+            assert message.error() is None, message.error()
+            messages.append(message)
+        return len(messages) >= count
+
+    until(f"{count} records of {name}", more, 60, pause=0)
+    consumer.close()
+    assert [m.offset() for m in messages] == list(range(start, start + count))
+    return messages
+
+
+def check(broker, expected):
+    """Every record with key, header, timestamp and value, and the committed offsets."""
+    for name, values in expected.items():
+        messages = read(broker, name, RECORDS)
+        assert files.sha256(b"".join(m.value() for m in messages)) == files.sha256(b"".join(values)), name
+        assert [m.key() for m in messages] == [str(n).encode() for n in range(RECORDS)]
+        assert [m.timestamp()[1] for m in messages] == [1_700_000_000_000 + n * 1000 for n in range(RECORDS)]
+        assert messages[5].headers() == [("n", b"5")]
+
+
+def committed(broker, names):
+    consumer = Consumer({"bootstrap.servers": broker.address, "group.id": "files-group"})
+    offsets = [p.offset for p in consumer.committed([TopicPartition(name, 0) for name in names], timeout=30)]
+    consumer.close()
+    return offsets
+
+
+def record_bytes(folder):
+    """The bytes of all segments of a partition, one behind the other."""
+    return b"".join(segment.read_bytes() for segment in sorted(folder.glob("*.log")))
+
+
+# For a segment that does not begin at offset 0 dump-log counts from -1; that is the tool's way, not a gap.
+NOT_FROM_ZERO = re.compile(r"Non-consecutive offsets in \S+\n  -1 is followed by \d+\n")
+
+
+def dump(*paths, options=()):
+    done = kafka_tools.run("dump-log", *options, "--files", ",".join(map(str, paths)), check=False, seconds=180)
+    output = done.stdout.decode(errors="replace")
+    complaints = [line for line in output.splitlines() if COMPLAINTS.search(line) and not HARMLESS.search(line)]
+    errors = NOT_FROM_ZERO.sub("", done.stderr.decode(errors="replace"))
+    assert done.returncode == 0 and not errors and not complaints, f"{options}: {complaints[:10]}\n{errors[:2000]}"
+    return output
+
+
+def accepted_by_dump_log(broker):
+    """Every file of a stopped broker's data folder goes through dump-log in the way that is made for it."""
+    data = broker.data
+    def found(pattern, *without):
+        return [path for path in sorted(data.glob(f"*-*/{pattern}"))
+                if not path.parent.name.startswith(without) and not path.parent.name.endswith("-delete")]
+
+    internal = ("__consumer_offsets", "__cluster_metadata", "__transaction_state")
+    logs = found("*.log", *internal)
+    assert len([path for path in logs if path.parent.name == "files-none-0"]) >= 2, "the test wants several segments"
+    output = dump(*logs, options=["--deep-iteration"])
+    assert len(re.findall(r"^\| offset: ", output, re.M)) == RECORDS * len(CODECS)
+    sections = output.split("Dumping ")[1:]
+    for section in sections:
+        starts = [int(n) for n in re.findall(r"^baseOffset: (\d+) ", section, re.M)]
+        ends = [int(n) for n in re.findall(r"^baseOffset: \d+ lastOffset: (\d+) ", section, re.M)]
+        assert all(end + 1 == start for end, start in zip(ends, starts[1:])), section.splitlines()[0]
+    untrimmed = ("__cluster_metadata",) if broker.kind == "kafka" else ()  # Kafka leaves these as large as it made them
+    indexes = found("*.index", *untrimmed) + found("*.timeindex", *untrimmed)
+    sane = dump(*indexes, options=["--index-sanity-check"])
+    silent = [path for path in indexes if path.suffix == ".index" and path.stat().st_size == 0]  # passed without a word
+    assert sane.count("passed sanity check") == len(indexes) - len(silent), sane
+    dump(*indexes, options=["--verify-index-only"])
+    dump(*indexes)
+    if snapshots := found("*.snapshot", *internal):
+        assert "producerId: " in dump(*snapshots)
+    if aborted := found("*.txnindex"):
+        dump(*aborted)
+    offsets = dump(*data.glob("__consumer_offsets-*/*.log"), options=["--deep-iteration", "--offsets-decoder"])
+    for number, codec in enumerate(CODECS):
+        assert re.search(rf'"group":"files-group","topic":"files-{codec}","partition":0.*payload: .*"version":"4".*"offset":{1000 + number}\b', offsets), f"the commit of files-{codec}"
+    assert re.search(r'"type":"2","data":.*"group":"files-group".*payload: .*"version":"3".*"protocolType":"consumer"', offsets), "the group's own record"
+    metadata = dump(*data.glob("__cluster_metadata-0/*.log"), options=["--deep-iteration", "--cluster-metadata-decoder"])
+    for kind in ("TOPIC_RECORD", "PARTITION_RECORD", "CONFIG_RECORD", "REMOVE_TOPIC_RECORD"):
+        assert f'"type":"{kind}"' in metadata, kind
+
+
+def test_dump_log_accepts_every_file_after_a_clean_stop_and_after_a_kill(own_broker):
+    expected = fill(own_broker)
+    own_broker.stop()
+    accepted_by_dump_log(own_broker)
+    own_broker.start()
+    check(own_broker, expected)
+    own_broker.kill()
+    own_broker.start()
+    check(own_broker, expected)
+    own_broker.stop()
+    accepted_by_dump_log(own_broker)
+    own_broker.start()
+
+
+@pytest.fixture(scope="module")
+def kafka():
+    """Kafka 4.4's data folder, stopped cleanly, and what it holds."""
+    original = brokers.Broker("kafka", kind="kafka")
+    with original:
+        expected = fill(original)
+        original.stop()
+        yield original, expected
+
+
+def test_a_broker_starts_on_the_whole_folder_that_kafka_wrote(kafka):
+    original, expected = kafka
+    moved = brokers.Broker("moved")
+    if moved.kind == "kafka":
+        moved.port, moved.controller_port = original.port, original.controller_port  # its own address is in its metadata
+    shutil.copytree(original.data, moved.data)
+    with moved:
+        check(moved, expected)
+        assert committed(moved, expected) == [1000 + n for n in range(len(expected))]
+        for name in expected:
+            assert record_bytes(moved.partition_folder(name)) == record_bytes(original.partition_folder(name)), f"{name} was rewritten"
+
+
+def transplant(source, target, names):
+    """Puts the partitions of one stopped broker in the place of the other's empty ones, which keep their topic ids."""
+    for name in names:
+        kept = (target.partition_folder(name) / "partition.metadata").read_bytes()
+        shutil.rmtree(target.partition_folder(name))
+        shutil.copytree(source.partition_folder(name), target.partition_folder(name))
+        (target.partition_folder(name) / "partition.metadata").write_bytes(kept)
+
+
+def with_topics(broker, names):
+    admin = AdminClient({"bootstrap.servers": broker.address})
+    for future in admin.create_topics([NewTopic(name, num_partitions=1, replication_factor=1, config={"retention.ms": "-1"}) for name in names]).values():
+        future.result(30)
+
+
+@pytest.mark.parametrize("ending", ["clean", "killed"])
+def test_a_broker_serves_the_partitions_that_kafka_wrote(kafka, own_broker, ending):
+    original, expected = kafka
+    with_topics(own_broker, expected)
+    own_broker.stop()
+    transplant(original, own_broker, expected)
+    if ending == "killed":
+        (own_broker.data / ".kafka_cleanshutdown").unlink()
+    own_broker.start()
+    check(own_broker, expected)
+    for name in expected:
+        assert record_bytes(own_broker.partition_folder(name)) == record_bytes(original.partition_folder(name)), f"{name} was rewritten"
+    producer = Producer({"bootstrap.servers": own_broker.address})
+    appended = []
+    producer.produce("files-none", b"one more", on_delivery=lambda error, message: appended.append((error, message.offset())))
+    producer.flush(30)
+    assert appended == [(None, RECORDS)]
+
+
+def test_kafka_serves_the_partitions_that_the_broker_wrote(own_broker):
+    expected = fill(own_broker)
+    own_broker.stop()
+    with brokers.Broker("kafka", kind="kafka") as kafka:
+        with_topics(kafka, expected)
+        kafka.stop()
+        transplant(own_broker, kafka, expected)
+        kafka.start()
+        check(kafka, expected)
