@@ -227,6 +227,11 @@ impl KafkaApis {
         }
     }
 
+    /// Answers what waits for data: the broker is about to stop. What waits for the disk is answered by the sync.
+    pub fn drain(&self) -> Vec<Completion> {
+        self.replica_manager.release_fetches()
+    }
+
     /// Syncs everything and marks the logs as cleanly shut down. Waits for the disk; nothing is appended any more.
     pub fn shut_down(&self) -> Result<(), StartFailure> {
         let broker_epoch = self.controller.image().broker(self.broker_id()).map_or(-1, |broker| broker.broker_epoch);

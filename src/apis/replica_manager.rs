@@ -269,6 +269,12 @@ impl ReplicaManager {
         produces.chain(fetches).collect()
     }
 
+    /// Ends every parked fetch with what there is: the broker is about to stop.
+    pub(crate) fn release_fetches(&self) -> Vec<Completion> {
+        let released = self.fetches().expire(Instant(u64::MAX));
+        released.into_iter().map(|(ticket, plan)| Completion { ticket, answer: plan.answer(self, ticket) }).collect()
+    }
+
     /// The next deadline of anything parked.
     pub(crate) fn next_deadline(&self) -> Option<Instant> {
         [self.produces().next_deadline(), self.fetches().next_deadline()].into_iter().flatten().min()
