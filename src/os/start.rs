@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use super::threads::{Phase, run_acceptor, run_handler, run_processor, run_role, wake_all};
+use super::threads::{Countdown, Phase, run_acceptor, run_handler, run_processor, run_role, wake_all};
 use super::{
     FileDisk, MioNetwork, MioSelector, Parker, SystemClock, Termination, raise_descriptor_limit, seed_from_system,
 };
@@ -84,15 +84,14 @@ struct Running {
     others: Vec<JoinHandle<()>>,
     wakers: Vec<Arc<dyn Wake>>,
     ending: Ending,
-    /// Rings when a network thread has ended.
-    bell: Arc<Parker>,
+    processors: Arc<Countdown>,
     clock: Arc<dyn Clock>,
 }
 
 impl Running {
     fn spawn(broker: Broker<MioSelector>, parkers: &Parkers, disk: Arc<dyn Disk>, clock: Arc<dyn Clock>) -> Running {
         let phase = Arc::new(Phase::default());
-        let bell = Arc::new(Parker::new());
+        let processors = Arc::new(Countdown::default());
         let ending = broker.ending();
         let both = || (Arc::clone(&clock), Arc::clone(&phase));
         let mut network = Vec::new();
@@ -108,7 +107,7 @@ impl Running {
                 handler,
                 clock,
                 phase,
-                Arc::clone(&bell),
+                processors.begin(),
             ));
         }
         let mut others = Vec::new();
@@ -122,7 +121,7 @@ impl Running {
         }
         let sleepers = parkers.handlers.iter().chain(&parkers.roles).map(|parker| Arc::clone(parker) as Arc<dyn Wake>);
         let wakers = broker.selector_wakers.into_iter().chain(sleepers).collect();
-        Running { phase, network, others, wakers, ending, bell, clock }
+        Running { phase, network, others, wakers, ending, processors, clock }
     }
 
     /// Accepts and reads nothing more, answers what is in work, ends every thread, and marks the logs as cleanly shut down.
@@ -130,14 +129,8 @@ impl Running {
         self.phase.drain();
         self.ending.drain();
         wake_all(&self.wakers);
-        let deadline = self.clock.now().instant.after(DRAIN_MAX);
-        while !self.network.iter().all(JoinHandle::is_finished) {
-            let left = deadline.since(self.clock.now().instant);
-            if left.is_zero() {
-                tracing::warn!("some requests are not answered: their clients see the connection close");
-                break;
-            }
-            self.bell.sleep(Some(left));
+        if !self.processors.wait(DRAIN_MAX, || self.clock.now().instant) {
+            tracing::warn!("some requests are not answered: their clients see the connection close");
         }
         self.phase.stop();
         wake_all(&self.wakers);
