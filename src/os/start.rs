@@ -127,7 +127,7 @@ impl Running {
     /// Accepts and reads nothing more, answers what is in work, ends every thread, and marks the logs as cleanly shut down.
     fn end(self) -> Result<(), StartError> {
         self.phase.drain();
-        self.ending.drain();
+        self.ending.drain(self.clock.now());
         wake_all(&self.wakers);
         if !self.processors.wait(DRAIN_MAX, || self.clock.now().instant) {
             tracing::warn!("some requests are not answered: their clients see the connection close");

@@ -88,8 +88,8 @@ pub struct Ending {
 
 impl Ending {
     /// Answers what waits for data, so that no client waits for a broker that stops.
-    pub fn drain(&self) {
-        self.delivery.complete(self.apis.drain());
+    pub fn drain(&self, now: Now) {
+        self.delivery.complete(self.apis.drain(now));
     }
 
     /// Syncs everything and marks the logs as cleanly shut down. To be called when every role has ended; waits for the disk.
