@@ -10,6 +10,7 @@ use crate::types::{LeaderEpoch, Offset, WallTime};
 
 use super::batch_header::{BatchError, BatchHeader, TimestampType};
 use super::compression::{CompressionError, CompressionType, Decompressor};
+use super::crc::crc32c;
 use super::record::RecordIterator;
 
 /// One record batch of magic 2. All getters of [`BatchHeader`] are its own.
@@ -48,7 +49,7 @@ impl<'a> RecordBatch<'a> {
 
     /// Whether the stored checksum is that of the bytes. Base offset, length and leader epoch are outside of it.
     pub fn crc_is_valid(&self) -> bool {
-        self.header.crc() == self.header.compute_crc(self.body)
+        self.header.crc() == crc32c(self.bytes.get(BatchHeader::CHECKED_FROM..).unwrap_or_default())
     }
 
     /// The header with this max timestamp, and with a new checksum if that changes anything.
@@ -166,6 +167,14 @@ pub fn stamped_header_with_append_time(
     let mut header = batch.header_with_max_timestamp(TimestampType::LogAppendTime, append_time.0);
     header.set_base_offset(base_offset);
     header.set_partition_leader_epoch(leader_epoch);
+    *header.as_bytes()
+}
+
+/// A batch that is nothing but the batch's header, as the cleaner keeps it for the producer's sequence numbers when no record is left.
+pub fn emptied_batch(batch: &RecordBatch<'_>) -> [u8; BATCH_HEADER_BYTES] {
+    let mut header = batch.header;
+    header.remove_records();
+    header.set_crc(header.compute_crc(&[]));
     *header.as_bytes()
 }
 
@@ -304,6 +313,19 @@ mod tests {
         assert_eq!(after.timestamp_type(), TimestampType::LogAppendTime);
         assert!(after.is_transactional());
         assert!(after.records().unwrap().all(|record| record.unwrap().timestamp == 77_000));
+    }
+
+    #[test]
+    fn an_emptied_batch_keeps_its_offsets_and_sequences() {
+        let bytes = batch();
+        let (before, _) = RecordBatch::parse(&bytes).unwrap();
+        let emptied = emptied_batch(&before);
+        let (after, rest) = RecordBatch::parse(&emptied).unwrap();
+        assert!(rest.is_empty() && after.crc_is_valid() && after.is_transactional());
+        assert_eq!((after.record_count(), after.records().unwrap().count()), (0, 0));
+        assert_eq!((after.base_offset(), after.last_offset()), (before.base_offset(), before.last_offset()));
+        assert_eq!((after.base_sequence(), after.last_sequence()), (before.base_sequence(), before.last_sequence()));
+        assert_eq!((after.base_timestamp(), after.max_timestamp()), (-1, before.max_timestamp()));
     }
 
     #[test]

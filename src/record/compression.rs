@@ -12,6 +12,9 @@ mod tests;
 
 use std::io::{self, Read};
 
+/// The most memory that one codec keeps from one call to the next.
+const KEPT_BYTES_MAX: usize = 4 << 20;
+
 /// The codec of a batch, as the three lowest attribute bits name it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CompressionType {
@@ -210,16 +213,18 @@ impl Decompressor {
     ) -> Result<Vec<u8>, CompressionError> {
         let mut output = Vec::with_capacity(input.len().saturating_mul(2).min(bytes_max));
         let bound = u64::try_from(bytes_max).unwrap_or(u64::MAX).saturating_add(1);
-        let reader = self.reader(codec, input)?;
-        reader.take(bound).read_to_end(&mut output).map_err(|source| CompressionError::Broken { codec, source })?;
+        let result = self.reader(codec, input).map(|reader| reader.take(bound).read_to_end(&mut output));
+        self.release_excess();
+        result?.map_err(|source| CompressionError::Broken { codec, source })?;
         if output.len() > bytes_max {
             return Err(CompressionError::TooLarge { codec, bytes_max });
         }
         Ok(output)
     }
 
-    /// The content of `input` as a stream, for which memory stays small however large the content is.
-    pub fn reader<'a>(
+    /// The content of `input` as a stream, for which memory stays small however large the content is. To be followed by
+    /// [`Decompressor::release_excess`].
+    pub(super) fn reader<'a>(
         &'a mut self,
         codec: CompressionType,
         input: &'a [u8],
@@ -233,10 +238,18 @@ impl Decompressor {
         };
         reader.map(DecompressedReader).map_err(|source| CompressionError::Broken { codec, source })
     }
+
+    /// Gives back what one unusual input made grow, so that it does not stay taken for ever.
+    pub(super) fn release_excess(&mut self) {
+        self.zstd.release_excess();
+        if self.snappy_block.capacity() > KEPT_BYTES_MAX {
+            self.snappy_block = Vec::new();
+        }
+    }
 }
 
 /// Decompressed bytes as a stream.
-pub struct DecompressedReader<'a>(Source<'a>);
+pub(super) struct DecompressedReader<'a>(Source<'a>);
 
 enum Source<'a> {
     None(&'a [u8]),

@@ -6,6 +6,7 @@
 mod batch;
 mod batch_header;
 mod compression;
+mod control_record;
 mod crc;
 #[allow(clippy::module_inception, reason = "a file is named after its main type")]
 mod record;
@@ -13,9 +14,15 @@ mod record_batch_builder;
 mod record_scanner;
 mod varint;
 
-pub use batch::{BatchIterator, RecordBatch, stamped_header, stamped_header_with_append_time};
+#[cfg(test)]
+mod golden_tests;
+#[cfg(test)]
+mod round_trip_tests;
+
+pub use batch::{BatchIterator, RecordBatch, emptied_batch, stamped_header, stamped_header_with_append_time};
 pub use batch_header::{BatchError, BatchHeader, TimestampType};
-pub use compression::{Compression, CompressionError, CompressionType, Compressor, DecompressedReader, Decompressor};
+pub use compression::{Compression, CompressionError, CompressionType, Compressor, Decompressor};
+pub use control_record::{ControlRecord, ControlRecordError, end_transaction_batch};
 pub use crc::{crc32c, crc32c_of_parts};
 pub use record::{Header, Headers, Record, RecordError, RecordIterator};
 pub use record_batch_builder::{BuildError, RecordBatchBuilder};

@@ -70,10 +70,21 @@ pub fn scan_records(
         }
         return Ok(());
     }
+    let result = scan_compressed(batch, decompressor, limits, &mut visit);
+    decompressor.release_excess();
+    result
+}
+
+fn scan_compressed(
+    batch: &RecordBatch<'_>,
+    decompressor: &mut Decompressor,
+    limits: ScanLimits,
+    visit: &mut impl FnMut(RecordSummary),
+) -> Result<(), ScanError> {
     let codec = batch.compression();
     let input = Input::new(decompressor.reader(codec, batch.body())?, codec, limits.body_bytes_max);
     Scanner { input, header: batch.header(), record_bytes_max: limits.record_bytes_max, index: 0, record_end: 0 }
-        .scan(&mut visit)
+        .scan(visit)
 }
 
 /// The walk over one compressed body.

@@ -44,6 +44,16 @@ fn read_unsigned(input: &mut &[u8], bytes_max: u32) -> Option<u64> {
     None
 }
 
+/// Takes a 32-bit number without sign off the front of `input`, as messages of a flexible version use it.
+pub(super) fn read_unsigned_varint(input: &mut &[u8]) -> Option<u32> {
+    u32::try_from(read_unsigned(input, 5)?).ok()
+}
+
+/// Appends a 32-bit number without sign.
+pub(super) fn write_unsigned_varint(output: &mut Vec<u8>, number: u32) {
+    write_raw(output, u64::from(number));
+}
+
 /// Appends a 32-bit number.
 pub(super) fn write_varint(output: &mut Vec<u8>, number: i32) {
     write_varlong(output, i64::from(number));
@@ -51,7 +61,10 @@ pub(super) fn write_varint(output: &mut Vec<u8>, number: i32) {
 
 /// Appends a 64-bit number.
 pub(super) fn write_varlong(output: &mut Vec<u8>, number: i64) {
-    let mut raw = zigzag(number);
+    write_raw(output, zigzag(number));
+}
+
+fn write_raw(output: &mut Vec<u8>, mut raw: u64) {
     while raw >= 0x80 {
         output.push((raw as u8 & 0x7f) | 0x80);
         raw >>= 7;

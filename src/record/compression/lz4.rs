@@ -1,7 +1,7 @@
 //! LZ4 frames as Kafka writes and reads them: one frame, independent blocks of at most 64 KiB, no content checksum.
 //!
 //! It must not know bounds: the façade has them. Frames that Java consumers could not read are refused before they are stored:
-//! linked blocks (unless there is only one), a dictionary, a missing end mark, anything behind the frame.
+//! linked blocks, a dictionary, a missing end mark, anything behind the frame.
 
 use std::io::{self, Write};
 
@@ -19,7 +19,8 @@ const INDEPENDENT_BIT: u8 = 0x20;
 const BLOCK_CHECKSUM_BIT: u8 = 0x10;
 const CONTENT_SIZE_BIT: u8 = 0x08;
 const CONTENT_CHECKSUM_BIT: u8 = 0x04;
-const DICTIONARY_BIT: u8 = 0x01;
+/// A dictionary, and a bit without a meaning.
+const REFUSED_BITS: u8 = 0x03;
 /// The highest bit of a block's length says that the block is stored as it is.
 const STORED_BIT: u32 = 1 << 31;
 
@@ -43,30 +44,29 @@ fn check_structure(mut input: &[u8]) -> io::Result<()> {
         return Err(invalid("not an LZ4 frame"));
     }
     let [flags, _block_size] = take::<2>(&mut input)?;
-    if flags & VERSION_BITS != VERSION_1 || flags & DICTIONARY_BIT != 0 {
+    if flags & VERSION_BITS != VERSION_1 || flags & REFUSED_BITS != 0 {
         return Err(invalid("the frame's version or dictionary is not supported"));
+    }
+    if flags & INDEPENDENT_BIT == 0 {
+        return Err(invalid("linked blocks are not supported"));
     }
     if flags & CONTENT_SIZE_BIT != 0 {
         take::<8>(&mut input)?;
     }
     take::<1>(&mut input)?;
-    let blocks = skip_blocks(&mut input, flags & BLOCK_CHECKSUM_BIT != 0)?;
-    if blocks > 1 && flags & INDEPENDENT_BIT == 0 {
-        return Err(invalid("linked blocks are not supported"));
-    }
+    skip_blocks(&mut input, flags & BLOCK_CHECKSUM_BIT != 0)?;
     if flags & CONTENT_CHECKSUM_BIT != 0 {
         take::<4>(&mut input)?;
     }
     if input.is_empty() { Ok(()) } else { Err(invalid("bytes behind the frame")) }
 }
 
-/// Steps over all blocks and the end mark; says how many blocks there were.
-fn skip_blocks(input: &mut &[u8], have_checksums: bool) -> io::Result<usize> {
-    let mut blocks = 0usize;
+/// Steps over all blocks and the end mark.
+fn skip_blocks(input: &mut &[u8], have_checksums: bool) -> io::Result<()> {
     loop {
         let length = u32::from_le_bytes(take::<4>(input)?) & !STORED_BIT;
         if length == 0 {
-            return Ok(blocks);
+            return Ok(());
         }
         let length = usize::try_from(length).map_err(|_| invalid("a block's length"))?;
         let (_block, rest) = input.split_at_checked(length).ok_or(invalid("a block is cut"))?;
@@ -74,7 +74,6 @@ fn skip_blocks(input: &mut &[u8], have_checksums: bool) -> io::Result<usize> {
         if have_checksums {
             take::<4>(input)?;
         }
-        blocks = blocks.saturating_add(1);
     }
 }
 

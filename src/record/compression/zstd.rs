@@ -8,11 +8,10 @@ use zstd::bulk::Compressor;
 use zstd::stream::read::Decoder;
 use zstd::zstd_safe::{DCtx, compress_bound};
 
+use super::KEPT_BYTES_MAX;
+
 /// A stream of decompressed bytes.
 pub(super) type Reader<'a> = Decoder<'a, &'a [u8]>;
-
-/// A context that grew beyond this (its window is up to 128 MiB) is not kept.
-const CONTEXT_BYTES_KEPT_MAX: usize = 4 << 20;
 
 /// Appends one frame to `output`.
 pub(super) fn compress(
@@ -34,6 +33,8 @@ pub(super) fn compress(
     output.resize(start.saturating_add(compress_bound(input.len())), 0);
     let written = compressor.compress_to_buffer(input, output.get_mut(start..).unwrap_or_default())?;
     output.truncate(start.saturating_add(written));
+    // High levels take many MiB, which shall not stay with everyone who ever used one.
+    context.take_if(|compressor| compressor.context_mut().sizeof() > KEPT_BYTES_MAX);
     Ok(())
 }
 
@@ -44,13 +45,21 @@ pub(super) struct Context(Option<DCtx<'static>>);
 impl Context {
     /// Reads all frames of `input`.
     pub(super) fn reader<'a>(&'a mut self, input: &'a [u8]) -> io::Result<Reader<'a>> {
-        if self.0.as_ref().is_some_and(|context| context.sizeof() > CONTEXT_BYTES_KEPT_MAX) {
-            self.0 = None;
-        }
         let kept = match self.0.take() {
             Some(context) => context,
             None => DCtx::try_create().ok_or(io::Error::from(io::ErrorKind::OutOfMemory))?,
         };
         Ok(Decoder::with_context(input, self.0.insert(kept)))
+    }
+
+    /// How much memory it holds.
+    #[cfg(test)]
+    pub(super) fn bytes(&self) -> usize {
+        self.0.as_ref().map_or(0, DCtx::sizeof)
+    }
+
+    /// Does not keep a context that grew too large: a window is up to 128 MiB.
+    pub(super) fn release_excess(&mut self) {
+        self.0.take_if(|context| context.sizeof() > KEPT_BYTES_MAX);
     }
 }
