@@ -8,15 +8,19 @@ pub mod keyed; // decisions as a function of names
 pub mod trace; // one number for everything that happened
 
 mod client_socket;
+mod disk_calls;
 mod disk_crash;
 mod disk_state;
+mod errno;
 mod flaw;
+mod flight;
 mod inode;
 mod kernel;
 mod network_state;
 mod sim_clock;
 mod sim_connection;
 mod sim_disk;
+mod sim_file;
 mod sim_listener;
 mod sim_parker;
 mod sim_selector;
