@@ -15,6 +15,7 @@ use crate::coordinator::group::records::GroupRecord;
 use crate::coordinator::group::requests::{JoinProtocol, JoinRequest};
 use crate::coordinator::group::{GroupAnswer, JoinAnswer, SyncAnswer};
 use crate::error_code::ErrorCode;
+use crate::limits::PENDING_MEMBERS_MAX;
 use crate::protocol::codec::STRING_BYTES_MAX;
 use crate::types::{Now, Ticket};
 
@@ -164,7 +165,9 @@ impl Turn<'_> {
         request: &JoinRequest<'_>,
         new_member_id: Arc<str>,
     ) {
-        if request.requires_known_member_id {
+        if request.requires_known_member_id && group.pending_joins.len() >= PENDING_MEMBERS_MAX {
+            self.answer_join(ticket, JoinAnswer::refusal("", ErrorCode::GroupMaxSizeReached));
+        } else if request.requires_known_member_id {
             self.schedule_session_for(group, &new_member_id, request.session_timeout_ms);
             self.answer_join(ticket, JoinAnswer::refusal(&new_member_id, ErrorCode::MemberIdRequired));
             group.pending_joins.insert(new_member_id);
