@@ -18,10 +18,6 @@ pub const BATCH_HEADER_BYTES: usize = 61;
 pub const TOPIC_NAME_CHARS_MAX: usize = 249;
 /// Batches per producer that are remembered to recognise a retry.
 pub const PRODUCER_BATCHES_REMEMBERED: usize = 5;
-/// Members of one group that were given an id and have not come back with it. Kafka has no such bound.
-pub const PENDING_MEMBERS_MAX: usize = 10_000;
-/// Committed offsets that one turn of a group coordinator looks at for their age, so that no turn is long.
-pub const RETENTION_OFFSETS_PER_TURN: usize = 10_000;
 
 const _: () = assert!(ACCEPTOR_POLL_MS >= PROCESSOR_POLL_MS);
 const _: () = assert!(BATCH_HEADER_BYTES > FRAME_PREFIX_BYTES);
