@@ -18,6 +18,12 @@ pub const BATCH_HEADER_BYTES: usize = 61;
 pub const TOPIC_NAME_CHARS_MAX: usize = 249;
 /// Batches per producer that are remembered to recognise a retry.
 pub const PRODUCER_BATCHES_REMEMBERED: usize = 5;
+/// The longest string that the protocol carries, in bytes, whichever length form is used.
+pub const STRING_BYTES_MAX: usize = i16::MAX as usize;
+/// Bytes of decoded structures that any frame may cost, however short it is.
+pub const DECODE_BUDGET_BASE_BYTES: usize = 64 * 1024;
+/// Bytes of decoded structures that one byte of a frame may cost.
+pub const DECODE_BUDGET_PER_BYTE: usize = 16;
 
 const _: () = assert!(ACCEPTOR_POLL_MS >= PROCESSOR_POLL_MS);
 const _: () = assert!(BATCH_HEADER_BYTES > FRAME_PREFIX_BYTES);

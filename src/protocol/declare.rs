@@ -116,6 +116,7 @@ macro_rules! structure {
                 bytes
             }
 
+            #[inline]
             fn decode(
                 decoder: &mut $crate::protocol::codec::Decoder<$life>,
                 format: $crate::protocol::wire::Format,
@@ -149,6 +150,7 @@ macro_rules! structure {
                 Ok($name { $($field,)* })
             }
 
+            #[inline]
             fn encode(&self, encoder: &mut $crate::protocol::codec::Encoder, format: $crate::protocol::wire::Format) {
                 $($crate::protocol::declare::if_tagged! { [$($tag)?] {} else {
                     if ($versions).contains(&format.version) {

@@ -85,7 +85,7 @@ mod tests {
     use crate::protocol::ApiKey;
     use crate::protocol::messages::api_versions::{ApiVersionsRequest, ApiVersionsResponse};
     use crate::protocol::messages::fetch::{FetchResponse, FetchableTopicResponse, PartitionData};
-    use crate::protocol::wire::RecordsField;
+    use crate::protocol::records_field::RecordsField;
 
     #[test]
     fn a_flexible_request_has_a_plain_client_id_and_then_tagged_fields() {

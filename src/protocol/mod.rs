@@ -9,6 +9,7 @@ pub mod frame;
 pub mod header;
 pub mod messages;
 pub mod records;
+mod records_field;
 #[doc(hidden)]
 pub mod sample;
 pub mod wire;
@@ -17,4 +18,5 @@ pub use api_key::ApiKey;
 pub use codec::{DecodeError, Decoder, Encoder};
 pub use frame::{Frame, Hole, encode_request, encode_response};
 pub use header::{HeaderError, RequestHeader};
-pub use wire::{Format, Message, RecordsField};
+pub use records_field::RecordsField;
+pub use wire::{Format, Message};

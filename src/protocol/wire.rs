@@ -308,52 +308,45 @@ impl<'a, T: Wire<'a>> Nullable<'a> for Vec<T> {
     }
 }
 
-/// Record batches inside a message: opaque here, borrowed when decoded, and when encoded either copied or left out as a hole.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum RecordsField<'a> {
-    /// Null.
-    #[default]
-    Null,
-    /// The bytes themselves.
-    Bytes(&'a [u8]),
-    /// This many bytes, which are counted in every length and which the sender of the frame puts in.
-    Hole(usize),
-}
+#[cfg(test)]
+mod tests {
+    use super::Message;
+    use crate::protocol::messages::describe_topic_partitions::{Cursor, DescribeTopicPartitionsRequest};
+    use crate::protocol::messages::find_coordinator::FindCoordinatorRequest;
+    use crate::protocol::messages::metadata::MetadataRequest;
+    use crate::protocol::{DecodeError, Decoder, Encoder};
 
-impl<'a> RecordsField<'a> {
-    /// The bytes, if they are here.
-    pub fn bytes(self) -> Option<&'a [u8]> {
-        match self {
-            RecordsField::Bytes(bytes) => Some(bytes),
-            RecordsField::Null | RecordsField::Hole(_) => None,
-        }
-    }
-}
-
-impl<'a> Wire<'a> for RecordsField<'a> {
-    #[inline]
-    fn bytes_min(format: Format) -> usize {
-        <&[u8]>::bytes_min(format)
+    fn encode<'a>(message: &impl Message<'a>, version: i16) -> Vec<u8> {
+        let mut encoder = Encoder::default();
+        message.encode(&mut encoder, version);
+        encoder.into_parts().0
     }
 
-    #[inline]
-    fn decode(decoder: &mut Decoder<'a>, format: Format) -> Result<Self, DecodeError> {
-        Ok(decoder.get_bytes(format.is_flexible)?.map_or(RecordsField::Null, RecordsField::Bytes))
+    #[test]
+    fn null_is_legal_only_in_the_versions_that_have_it() {
+        let all_topics = MetadataRequest { topics: None, ..Default::default() };
+        assert_eq!(encode(&all_topics, 1), [0xff; 4]);
+        assert_eq!(encode(&all_topics, 0), [0; 4], "empty stands for null where there is none");
+        assert_eq!(MetadataRequest::decode(&mut Decoder::new(&[0xff; 4]), 1), Ok(all_topics));
+        assert_eq!(MetadataRequest::decode(&mut Decoder::new(&[0xff; 4]), 0), Err(DecodeError::Null));
     }
 
-    #[inline]
-    fn encode(&self, encoder: &mut Encoder, format: Format) {
-        match *self {
-            RecordsField::Null => encoder.put_bytes(None, format.is_flexible),
-            RecordsField::Bytes(bytes) => encoder.put_bytes(Some(bytes), format.is_flexible),
-            RecordsField::Hole(bytes) => {
-                encoder.put_length(Some(bytes), format.is_flexible);
-                encoder.put_hole(bytes);
-            }
-        }
+    #[test]
+    fn a_field_that_a_version_lacks_is_left_out_and_read_as_its_default() {
+        let request = FindCoordinatorRequest { key: "g", key_type: 1, ..Default::default() };
+        let bytes = encode(&request, 0);
+        assert_eq!(bytes, [0, 1, b'g']);
+        let decoded = FindCoordinatorRequest::decode(&mut Decoder::new(&bytes), 0);
+        assert_eq!(decoded, Ok(FindCoordinatorRequest { key_type: 0, ..request }));
     }
 
-    fn sample(sampler: &mut Sampler, _: Format) -> Self {
-        if sampler.below(4) == 0 { RecordsField::Null } else { RecordsField::Bytes(sampler.bytes()) }
+    #[test]
+    fn a_structure_that_is_null_takes_one_byte() {
+        let mut request = DescribeTopicPartitionsRequest { response_partition_limit: 9, ..Default::default() };
+        assert_eq!(encode(&request, 0), [1, 0, 0, 0, 9, 0xff, 0]);
+        request.cursor = Some(Cursor { topic_name: "t", partition_index: 2 });
+        assert_eq!(encode(&request, 0), [1, 0, 0, 0, 9, 1, 2, b't', 0, 0, 0, 2, 0, 0]);
+        let any_marker = [1, 0, 0, 0, 9, 5, 2, b't', 0, 0, 0, 2, 0, 0];
+        assert_eq!(DescribeTopicPartitionsRequest::decode(&mut Decoder::new(&any_marker), 0), Ok(request));
     }
 }

@@ -3,7 +3,7 @@
 //! It must not know what a broker does with it.
 
 use crate::protocol::declare::messages;
-use crate::protocol::wire::RecordsField;
+use crate::protocol::records_field::RecordsField;
 use crate::types::TopicId;
 
 messages! {

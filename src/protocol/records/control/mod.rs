@@ -2,13 +2,11 @@
 //!
 //! It must not know the key of a control record, which names its type and belongs to room `record`.
 
-pub mod end_txn_marker;
 pub mod kraft_version;
 pub mod leader_change;
 pub mod snapshot;
 pub mod voters;
 
-pub use end_txn_marker::EndTxnMarker;
 pub use kraft_version::KRaftVersionRecord;
 pub use leader_change::LeaderChangeMessage;
 pub use snapshot::{SnapshotFooterRecord, SnapshotHeaderRecord};
