@@ -9,6 +9,7 @@ use crate::coordinator::group::classic_group::{ClassicGroup, GroupState};
 use crate::coordinator::group::completion::{
     Append, Completion, CoordinatorResult, StaticMemberReplaced, response_error,
 };
+use crate::coordinator::group::in_flight::CommitsInFlight;
 use crate::coordinator::group::offsets::{Offsets, Stored};
 use crate::coordinator::group::parked::ParkedRequests;
 use crate::coordinator::group::rebalance::{Turn, join_answer};
@@ -76,6 +77,9 @@ pub struct GroupCoordinator {
     pub(super) groups: BTreeMap<Arc<str>, ClassicGroup>,
     pub(super) timers: Timers,
     pub(super) parked: ParkedRequests,
+    pub(super) in_flight: CommitsInFlight,
+    /// The group at which the search for old offsets goes on; `None` between searches.
+    pub(super) retention_next: Option<Arc<str>>,
 }
 
 impl GroupCoordinator {
@@ -87,6 +91,8 @@ impl GroupCoordinator {
             groups: BTreeMap::new(),
             timers: Timers::default(),
             parked: ParkedRequests::default(),
+            in_flight: CommitsInFlight::default(),
+            retention_next: None,
         }
     }
 
@@ -119,6 +125,7 @@ impl GroupCoordinator {
         base_offset: Offset,
         producer_id: ProducerId,
     ) -> CoordinatorResult {
+        self.in_flight.end(&append.records);
         for (offset, record) in (base_offset.0..).zip(&append.records) {
             self.replay(Offset(offset), producer_id, record);
             self.follow(now, record);
@@ -149,6 +156,7 @@ impl GroupCoordinator {
 
     /// The append failed for good with `error`: durable state stays as it is, and whoever waited is told.
     pub fn append_failed(&mut self, now: Now, append: Append, error: ErrorCode) -> CoordinatorResult {
+        self.in_flight.end(&append.records);
         let error = response_error(error);
         let mut result = CoordinatorResult::default();
         for completion in append.completions {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use crate::coordinator::group::test_world::{GROUP, READS_T, World, join_of};
 use crate::coordinator::group::{GroupSettings, GroupState, JoinProtocol, JoinRequest};
 use crate::error_code::ErrorCode;
+use crate::limits::PENDING_MEMBERS_MAX;
 use crate::types::Ticket;
 
 fn refusal(world: &mut World, request: &JoinRequest<'_>) -> ErrorCode {
@@ -212,6 +213,28 @@ fn a_full_group_takes_nobody_else() {
     assert_eq!(refusal(&mut world, &join_of(&pending)), ErrorCode::GroupMaxSizeReached);
     world.pass_ms(60_000);
     assert_eq!((world.joined(leader).error, world.joined(follower).error), (ErrorCode::None, ErrorCode::None));
+}
+
+#[test]
+fn members_that_never_come_back_are_bounded() {
+    let mut world = World::new();
+    for _ in 0..PENDING_MEMBERS_MAX {
+        world.holds_appends = true;
+        let ticket = world.join(&join_of(""));
+        assert_eq!(world.joined(ticket).error, ErrorCode::MemberIdRequired);
+    }
+    assert_eq!(refusal(&mut world, &join_of("")), ErrorCode::GroupMaxSizeReached);
+    world.holds_appends = false;
+    world.pass_ms(10_000);
+    world.member_id();
+}
+
+#[test]
+fn without_an_initial_delay_the_first_generation_begins_in_the_same_moment() {
+    let mut world = World::with(GroupSettings { initial_rebalance_delay_ms: 0, ..GroupSettings::default() });
+    let join = world.join(&JoinRequest { requires_known_member_id: false, ..join_of("") });
+    world.pass_ms(0);
+    assert_eq!(world.joined(join).generation, 1);
 }
 
 #[test]
