@@ -15,7 +15,7 @@ use crate::coordinator::group::records::GroupRecord;
 use crate::coordinator::group::requests::{JoinProtocol, JoinRequest};
 use crate::coordinator::group::{GroupAnswer, JoinAnswer, SyncAnswer};
 use crate::error_code::ErrorCode;
-use crate::limits::STRING_BYTES_MAX;
+use crate::limits::{PENDING_MEMBERS_MAX, STRING_BYTES_MAX};
 use crate::types::{Now, Ticket};
 
 /// A random UUID (version 4) in its text form.
