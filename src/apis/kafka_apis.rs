@@ -14,6 +14,7 @@ use super::api_request::ApiRequest;
 use super::broker_configs::BrokerConfigs;
 use super::controller::{Controller, Decided};
 use super::deadlines::Deadlines;
+use super::fetch_session::FetchSessionCache;
 use super::handlers;
 use super::log_directory::LogDirectory;
 use super::producer_ids::ProducerIds;
@@ -86,7 +87,9 @@ impl KafkaApis {
         controller.settle_start(disk.as_ref())?;
         let deadlines = Arc::new(Deadlines::new(wakers.expiry));
         let syncs = SyncQueue::new(wakers.flusher);
-        let replica_manager = ReplicaManager::new(Arc::clone(&logs), syncs, Arc::clone(&deadlines));
+        let sessions = FetchSessionCache::new(settings.request.fetch_sessions_max);
+        let random = ChaCha12Rng::from_seed(drawn(&mut random));
+        let replica_manager = ReplicaManager::new(Arc::clone(&logs), syncs, Arc::clone(&deadlines), sessions, random);
         let image = controller.image();
         logs.follow(now, &configs, &MetadataImage::empty(""), &image, true);
         Ok(KafkaApis {
@@ -225,6 +228,11 @@ impl KafkaApis {
                 tracing::error!(partition = %log.topic_partition(), %error, "upkeep of a log failed");
             }
         }
+    }
+
+    /// Answers what waits for data: the broker is about to stop. What waits for the disk is answered by the sync.
+    pub fn drain(&self, now: Now) -> Vec<Completion> {
+        self.replica_manager.release_fetches(now)
     }
 
     /// Syncs everything and marks the logs as cleanly shut down. Waits for the disk; nothing is appended any more.

@@ -15,7 +15,7 @@ use crate::coordinator::group::records::GroupRecord;
 use crate::coordinator::group::requests::{JoinProtocol, JoinRequest};
 use crate::coordinator::group::{GroupAnswer, JoinAnswer, SyncAnswer};
 use crate::error_code::ErrorCode;
-use crate::limits::STRING_BYTES_MAX;
+use crate::limits::{PENDING_MEMBERS_MAX, STRING_BYTES_MAX};
 use crate::types::{Now, Ticket};
 
 /// A random UUID (version 4) in its text form.
@@ -164,7 +164,9 @@ impl Turn<'_> {
         request: &JoinRequest<'_>,
         new_member_id: Arc<str>,
     ) {
-        if request.requires_known_member_id {
+        if request.requires_known_member_id && group.pending_joins.len() >= self.settings.pending_members_max {
+            self.answer_join(ticket, JoinAnswer::refusal("", ErrorCode::GroupMaxSizeReached));
+        } else if request.requires_known_member_id {
             self.schedule_session_for(group, &new_member_id, request.session_timeout_ms);
             self.answer_join(ticket, JoinAnswer::refusal(&new_member_id, ErrorCode::MemberIdRequired));
             group.pending_joins.insert(new_member_id);
@@ -283,7 +285,6 @@ impl Turn<'_> {
                 self.result.append([GroupRecord::GroupMetadata { group_id: group.group_id.clone(), value }]);
                 self.result.after_append(Completion::StaticMemberReplaced(Box::new(StaticMemberReplaced {
                     group_id: group.group_id.clone(),
-                    ticket,
                     member_id: new_member_id,
                     supports_skipping_assignment: request.supports_skipping_assignment,
                     leader_before,

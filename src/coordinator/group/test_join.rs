@@ -215,6 +215,25 @@ fn a_full_group_takes_nobody_else() {
 }
 
 #[test]
+fn members_that_never_come_back_are_bounded() {
+    let mut world = World::with(GroupSettings { pending_members_max: 3, ..GroupSettings::default() });
+    for _ in 0..3 {
+        world.member_id();
+    }
+    assert_eq!(refusal(&mut world, &join_of("")), ErrorCode::GroupMaxSizeReached);
+    world.pass_ms(10_000);
+    world.member_id();
+}
+
+#[test]
+fn without_an_initial_delay_the_first_generation_begins_in_the_same_moment() {
+    let mut world = World::with(GroupSettings { initial_rebalance_delay_ms: 0, ..GroupSettings::default() });
+    let join = world.join(&JoinRequest { requires_known_member_id: false, ..join_of("") });
+    world.pass_ms(0);
+    assert_eq!(world.joined(join).generation, 1);
+}
+
+#[test]
 fn a_new_member_whose_first_join_waits_too_long_is_given_up() {
     let mut world = World::new();
     let patient = JoinRequest {
