@@ -148,7 +148,7 @@ impl World {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn a_log_is_the_list_of_what_was_appended_and_not_lost(actions in prop::collection::vec(action(), 1..40)) {
