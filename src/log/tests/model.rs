@@ -88,7 +88,7 @@ impl World {
                 self.log.delete_old_segments(at(2)).unwrap();
                 self.start = self.log.log_start_offset().0 as usize;
             }
-            Action::Kill => self.restart(self.disk.crash(|_, _, bytes| bytes), false),
+            Action::Kill => self.restart(self.disk.kill(), false),
             Action::PowerCut { kept_of_256 } => {
                 let keep =
                     |_: &std::path::Path, synced: usize, bytes: usize| synced + (bytes - synced) * kept_of_256 / 256;

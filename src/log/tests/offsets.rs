@@ -181,3 +181,38 @@ fn a_validated_batch_is_appended_as_the_validator_left_it() {
     let found = log.offset_for_timestamp(70, FetchIsolation::HighWatermark).unwrap().unwrap();
     assert_eq!((found.timestamp, found.offset), (77, Offset(0)));
 }
+
+#[test]
+fn a_segment_that_is_rolled_while_a_sync_runs_is_covered_by_the_next_one() {
+    let disk = MemoryDisk::new();
+    let one = batch(1, &["0123456789"]).len() as u32;
+    let (_manager, log) = open(&disk, LogSettings { segment_bytes: 2 * one, ..LogSettings::default() });
+    append(&log, &["0123456789"], Durability::Synced);
+    let first = log.sync_point().unwrap();
+    SyncPoint::job(std::iter::once(&first)).run(&*disk).unwrap();
+    for _ in 0..2 {
+        append(&log, &["0123456789"], Durability::Synced);
+    }
+    assert_eq!(log.segments(), 2);
+    log.synced(&first);
+    assert_eq!(log.durable_end_offset(), Offset(1));
+    let second = log.sync_point().unwrap();
+    SyncPoint::job(std::iter::once(&second)).run(&*disk).unwrap();
+    log.synced(&second);
+    assert_eq!(log.durable_end_offset(), Offset(3));
+    let (_manager, log) = open(&disk.crash(|_, synced, _| synced), LogSettings::default());
+    assert_eq!(read_all(&log, Offset(0)).len(), 3);
+}
+
+#[test]
+fn the_first_append_of_a_leader_epoch_begins_it() {
+    let (_manager, log) = open(&MemoryDisk::new(), LogSettings::default());
+    assert_eq!(log.latest_epoch(), None);
+    append(&log, &["a"], Durability::Written);
+    assert_eq!(log.latest_epoch(), Some(LeaderEpoch(0)));
+    assert_eq!(log.become_leader(LeaderEpoch(4)), LeaderEpoch(4));
+    assert_eq!(log.become_leader(LeaderEpoch(2)), LeaderEpoch(4), "an epoch never goes back");
+    append(&log, &["b"], Durability::Written);
+    assert_eq!(log.end_offset_for_epoch(LeaderEpoch(0)), Some((LeaderEpoch(0), Offset(1))));
+    assert_eq!(log.epoch_for_offset(Offset(1)), Some(LeaderEpoch(4)));
+}

@@ -287,7 +287,7 @@ fn a_power_cut_leaves_what_was_synced_and_a_recovery_makes_the_rest_durable() {
     point.files.iter().for_each(|file| file.sync().unwrap());
     log.synced(&point);
     fill(&log, 3);
-    let killed = disk.crash(everything);
+    let killed = disk.kill();
     let (_manager, log) = open(&killed, small(3));
     assert_eq!((log.high_watermark(), log.durable_end_offset()), (Offset(14), Offset(14)));
     let (_manager, log) = open(&killed.crash(|_, synced, _| synced), small(3));
