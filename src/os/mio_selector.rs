@@ -138,6 +138,8 @@ mod tests {
                     turn.store(now + 1, Ordering::Release);
                     others.wake();
                 } else {
+                    // Dawdles, so that a wake often comes between the look at the turn and the poll.
+                    (0..now % 64 * 5).for_each(|_| std::hint::spin_loop());
                     mine.poll(&mut Vec::new(), Some(PATIENCE)).unwrap();
                 }
             }
