@@ -1,4 +1,4 @@
-//! One file per API: read the request, ask the rooms, word the answer.
+//! One file per API: read the request, ask the rooms, word the answer. It must not know how a request came or how its answer leaves.
 
 pub(crate) mod api_versions;
 pub(crate) mod fetch;
