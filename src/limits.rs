@@ -14,10 +14,24 @@ pub const ACCEPTOR_POLL_MS: u64 = 500;
 pub const READ_BUDGET_BYTES: usize = 1 << 20;
 /// Length of the header of a record batch, magic 2.
 pub const BATCH_HEADER_BYTES: usize = 61;
+/// What a compressed batch from a producer may hold. Kafka has no such bound; a batch of 1 MiB can hold 30 GiB of zeroes.
+pub const DECOMPRESSED_BODY_BYTES_MAX: usize = 256 << 20;
+/// Records of one refused batch that an answer names.
+pub const RECORD_ERRORS_MAX: usize = 100;
 /// Longest topic name (Kafka: 249, so that `name-partition.hash-delete` fits a file name).
 pub const TOPIC_NAME_CHARS_MAX: usize = 249;
 /// Batches per producer that are remembered to recognise a retry.
 pub const PRODUCER_BATCHES_REMEMBERED: usize = 5;
+/// The longest string that the protocol carries, in bytes, whichever length form is used.
+pub const STRING_BYTES_MAX: usize = i16::MAX as usize;
+/// Bytes of decoded structures that any frame may cost, however short it is.
+pub const DECODE_BUDGET_BASE_BYTES: usize = 64 * 1024;
+/// Bytes of decoded structures that one byte of a frame may cost.
+pub const DECODE_BUDGET_PER_BYTE: usize = 16;
+/// Members of one group that were given an id and have not come back with it. Kafka has no such bound.
+pub const PENDING_MEMBERS_MAX: usize = 10_000;
+/// Committed offsets that one turn of a group coordinator looks at for their age, so that no turn is long.
+pub const RETENTION_OFFSETS_PER_TURN: usize = 10_000;
 
 const _: () = assert!(ACCEPTOR_POLL_MS >= PROCESSOR_POLL_MS);
 const _: () = assert!(BATCH_HEADER_BYTES > FRAME_PREFIX_BYTES);

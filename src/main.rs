@@ -1,3 +1,29 @@
-//! The binary: flags, settings, start; exit code.
+//! The binary: flags, configuration, start; exit code.
+//!
+//! 0 after an orderly end, 1 if the broker cannot start or had to stop, 2 if it cannot be configured.
 
-fn main() {}
+use std::process::ExitCode;
+
+use clap::Parser;
+use klamm::cli::Arguments;
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    klamm::os::start_logging(&arguments.log_level);
+    let configuration = arguments.configuration(|path| klamm::os::read_text(path), &klamm::os::variables());
+    let configuration = match configuration {
+        Ok(configuration) => configuration,
+        Err(error) => {
+            eprintln!("klamm: {error}");
+            return ExitCode::from(2);
+        }
+    };
+    configuration.notices().iter().for_each(|notice| tracing::info!("{notice}"));
+    match klamm::os::run(configuration) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("klamm: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}

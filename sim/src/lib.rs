@@ -1,1 +1,46 @@
-//! The simulator.
+//! The simulator: makers of the broker's doors that a seed drives, and breaks.
+//!
+//! One root seed, one thread, no real clock, file or socket. Reading order: chance, the machine, its network, its disk, and the
+//! suite that holds the makers to the same contract as the real ones.
+
+pub mod conformance; // the contract of the doors, clause by clause, for real and simulated makers
+pub mod keyed; // decisions as a function of names
+pub mod trace; // one number for everything that happened
+
+pub mod checker; // what must be true of every run
+pub mod client; // hostile, deterministic clients of the broker
+pub mod run; // one seed from start to verdict
+
+mod actor;
+mod broker_machine;
+mod client_socket;
+mod disk_calls;
+mod disk_crash;
+mod disk_state;
+mod errno;
+mod flaw;
+mod flight;
+mod inode;
+mod kernel;
+mod network_state;
+mod sim_clock;
+mod sim_connection;
+mod sim_disk;
+mod sim_file;
+mod sim_listener;
+mod sim_network;
+mod sim_parker;
+mod sim_selector;
+mod stream;
+mod world;
+
+pub use client_socket::{ClientReadiness, ClientSocket};
+pub use disk_state::Destroyed;
+pub use flaw::Flaw;
+pub use sim_clock::SimClock;
+pub use sim_connection::SimConnection;
+pub use sim_disk::{DeferredSync, SimDisk};
+pub use sim_listener::SimListener;
+pub use sim_parker::SimParker;
+pub use sim_selector::{SelectorId, SimSelector};
+pub use world::{Crash, World, WorldOptions};

@@ -1,1 +1,33 @@
-//! Room `apis`.
+//! What each request means, and which error its client gets. One file per API under `handlers`.
+//!
+//! It must not know sockets, queues or threads: a handler gets a request and says what becomes of it.
+
+mod answer; // what a handler says
+mod api_request; // what a handler gets
+mod broker_configs; // the settings that hold now
+mod config_schema; // configuration keys, for the metadata room
+mod controller; // decisions about the cluster, one after the other
+mod deadlines; // when the next parked operation is due
+mod delayed_fetch; // a fetch that waits for bytes
+mod delayed_produce; // a produce that waits for the disk
+mod error_map; // from the rooms' errors to Kafka's codes
+mod fetch_session; // what a client fetches again and again
+mod handlers; // one file per API
+mod kafka_apis; // the dispatcher
+mod leader_epoch; // whether a client and a log mean the same leader
+mod log_directory; // topic names and ids, joined with logs
+mod partition; // one partition as requests see it
+mod producer_ids; // producer ids that this broker may give out
+mod read_whole; // a log into memory, for a start
+mod replica_manager; // appends and reads, and those who wait for them
+mod request_local; // what one handler keeps to itself
+mod start_failure; // why logs and metadata cannot be loaded
+mod sync_queue; // whose bytes must reach the disk
+mod topic_creation; // topics that come into being because somebody asks for them
+
+pub use answer::{Answer, Completion, Outcome};
+pub use api_request::ApiRequest;
+pub use kafka_apis::{ApiWakers, KafkaApis};
+pub use request_local::RequestLocal;
+pub use start_failure::StartFailure;
+pub use sync_queue::SyncRound;

@@ -176,8 +176,13 @@ impl Piece {
 /// A sync for the driver to run while roles go on: either some files, or all below some roots at once.
 #[derive(Clone, Debug)]
 pub enum SyncJob {
-    /// Each of these files.
-    Files(Vec<Arc<dyn DiskFile>>),
+    /// Each of these files, then the entries of each of these directories.
+    Files {
+        /// The files.
+        files: Vec<Arc<dyn DiskFile>>,
+        /// The directories. One that is gone by now, with all that was in it, needs no sync.
+        directories: Vec<PathBuf>,
+    },
     /// Everything below these directories.
     All(Vec<PathBuf>),
 }
@@ -186,7 +191,13 @@ impl SyncJob {
     /// Runs it. The first failure ends it.
     pub fn run(&self, disk: &dyn Disk) -> Result<(), DiskError> {
         match self {
-            SyncJob::Files(files) => files.iter().try_for_each(|file| file.sync()),
+            SyncJob::Files { files, directories } => {
+                files.iter().try_for_each(|file| file.sync())?;
+                directories.iter().try_for_each(|directory| match disk.sync_directory(directory) {
+                    Err(error) if error.is_not_found() => Ok(()),
+                    result => result,
+                })
+            }
             SyncJob::All(roots) => roots.iter().try_for_each(|root| disk.sync_all(root)),
         }
     }

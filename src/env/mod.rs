@@ -10,6 +10,6 @@ mod wake;
 
 pub use clock::Clock;
 pub use disk::{Disk, DiskEntry, DiskError, DiskFile, DiskLock, EntryKind, FileSink, OpenMode, Piece, SyncJob};
-pub use selector::{Connection, Event, Interest, Listener, Selector, SocketOptions, Token};
+pub use selector::{Connection, Event, Interest, Listener, Network, Selector, SocketOptions, Token};
 pub use step::{Role, Step};
 pub use wake::Wake;

@@ -4,7 +4,7 @@
 //! `WouldBlock`; a spurious event is legal, a missing one is not. Every read, write and send may be short at any byte.
 
 use std::io::{self, IoSlice};
-use std::net::{Shutdown, SocketAddr};
+use std::net::{IpAddr, Shutdown, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -50,6 +50,28 @@ pub enum Interest {
 pub struct SocketOptions {
     /// `SO_SNDBUF`, or the kernel's tuning.
     pub send_buffer_bytes: Option<u32>,
+}
+
+/// Makes selectors and listeners.
+pub trait Network {
+    /// The selectors that it makes.
+    type Selector: Selector;
+
+    /// A new selector.
+    fn selector(&self) -> io::Result<Self::Selector>;
+
+    /// A listener at `host` (empty: every address of this machine) and `port` (0: any free one), with the given backlog and
+    /// `SO_RCVBUF` (or the kernel's tuning).
+    fn listen(
+        &self,
+        host: &str,
+        port: u16,
+        backlog: u32,
+        receive_buffer_bytes: Option<u32>,
+    ) -> io::Result<<Self::Selector as Selector>::Listener>;
+
+    /// The addresses of a host name; none if it has none.
+    fn resolve(&self, host: &str) -> Vec<IpAddr>;
 }
 
 /// Waits for readiness of many sockets. One selector belongs to one role.

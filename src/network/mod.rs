@@ -1,1 +1,28 @@
-//! Room `network`.
+//! The reactor: Acceptor → Processor → RequestChannel, and back. Generic over `env::Selector`, so that it runs the same on sockets
+//! and under a seed.
+//!
+//! It cuts, buffers, mutes and counts; it must not know what a request means (`apis`), nor threads, nor the clock.
+
+mod acceptor; // takes connections and deals them out
+mod channel_table; // the channels of one Processor, found by token
+mod connection_queue; // from Acceptor to Processor
+mod connection_quotas; // how many connections, from where, how fast
+mod connection_rate; // new connections per second, over sliding windows
+mod idle_queue; // which channel is the longest unused
+mod kafka_channel; // one connection: receive, send, mute state
+mod likely_cause; // what bytes that are no Kafka request probably are
+mod memory_pool; // how many bytes of requests may be held
+mod mute_state; // why a channel is not read
+mod network_receive; // a frame that is coming in
+mod network_send; // an answer that is going out
+mod processor; // owns channels: reads frames, writes answers
+mod request; // what goes through the queues
+mod request_channel; // the queues between Processors and handlers
+
+pub use acceptor::Acceptor;
+pub use connection_queue::ConnectionQueue;
+pub use connection_quotas::{ConnectionLimits, ConnectionQuotas, ListenerLimits};
+pub use memory_pool::MemoryPool;
+pub use processor::{Processor, ProcessorSettings, ProcessorShared};
+pub use request::{ListenerContext, Request, RequestTimes, Response, ResponseKind};
+pub use request_channel::RequestChannel;

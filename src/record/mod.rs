@@ -1,1 +1,29 @@
-//! Room record: batches.
+//! Record batches: the unit that producers send, the log stores and consumers read, as pure functions over bytes.
+//!
+//! Reading order: [`BatchHeader`] (61 bytes), [`RecordBatch`] (header and body), [`Record`] (one record of a body),
+//! [`RecordBatchBuilder`] (the way back). This room must not know the wire messages around a batch, files or time.
+
+mod batch;
+mod batch_header;
+mod compression;
+mod control_record;
+mod crc;
+#[allow(clippy::module_inception, reason = "a file is named after its main type")]
+mod record;
+mod record_batch_builder;
+mod record_scanner;
+mod varint;
+
+#[cfg(test)]
+mod golden_tests;
+#[cfg(test)]
+mod round_trip_tests;
+
+pub use batch::{BatchIterator, RecordBatch, emptied_batch, stamped_header, stamped_header_with_append_time};
+pub use batch_header::{BatchError, BatchHeader, TimestampType};
+pub use compression::{Compression, CompressionError, CompressionType, Compressor, Decompressor};
+pub use control_record::{ControlRecord, ControlRecordError, end_transaction_batch};
+pub use crc::{crc32c, crc32c_of_parts};
+pub use record::{Header, Headers, Record, RecordError, RecordIterator};
+pub use record_batch_builder::{BuildError, RecordBatchBuilder};
+pub use record_scanner::{RecordSummary, ScanError, ScanLimits, scan_records};

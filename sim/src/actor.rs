@@ -1,0 +1,121 @@
+//! One role of the broker under the scheduler: when it may be stepped, and what a step does.
+//!
+//! Sleep is modelled, not guessed: a sleeping role is stepped on an edge, a wake or its deadline, and at no other time. It must not know
+//! who is stepped when.
+
+use std::sync::Arc;
+
+use klamm::env::{Role, Step};
+use klamm::network::{Acceptor, Processor};
+use klamm::server::RequestHandler;
+use klamm::types::{Instant, Now};
+
+use crate::sim_disk::{DeferredSync, SimDisk};
+use crate::sim_parker::SimParker;
+use crate::sim_selector::{SelectorId, SimSelector};
+use crate::world::World;
+
+/// A role and the state of its sleep.
+pub(crate) struct Actor {
+    role: ActorRole,
+    /// Its last step had work, so that there may be more.
+    is_awake: bool,
+    deadline: Option<Instant>,
+}
+
+enum ActorRole {
+    Acceptor(Box<Acceptor<SimSelector>>, SelectorId),
+    /// The handler shares the Processor's driver and is stepped after it.
+    Processor(Box<Processor<SimSelector>>, SelectorId, Option<RequestHandler>),
+    Handler(RequestHandler, Arc<SimParker>),
+    Background(Box<dyn Role>, Arc<SimParker>, Option<DeferredSync>),
+}
+
+impl Actor {
+    pub(crate) fn acceptor(acceptor: Acceptor<SimSelector>) -> Actor {
+        let selector = acceptor.selector().id();
+        Actor::new(ActorRole::Acceptor(Box::new(acceptor), selector))
+    }
+
+    pub(crate) fn processor(processor: Processor<SimSelector>, handler: Option<RequestHandler>) -> Actor {
+        let selector = processor.selector().id();
+        Actor::new(ActorRole::Processor(Box::new(processor), selector, handler))
+    }
+
+    pub(crate) fn handler(handler: RequestHandler, parker: Arc<SimParker>) -> Actor {
+        Actor::new(ActorRole::Handler(handler, parker))
+    }
+
+    pub(crate) fn background(role: Box<dyn Role>, parker: Arc<SimParker>) -> Actor {
+        Actor::new(ActorRole::Background(role, parker, None))
+    }
+
+    fn new(role: ActorRole) -> Actor {
+        Actor { role, is_awake: true, deadline: None }
+    }
+
+    /// Whether it may be stepped at `now`.
+    pub(crate) fn is_runnable(&self, world: &World, now: Instant) -> bool {
+        let is_due = self.deadline.is_some_and(|deadline| deadline <= now);
+        match &self.role {
+            ActorRole::Acceptor(_, selector) | ActorRole::Processor(_, selector, _) => {
+                self.is_awake || is_due || world.is_selector_ready(*selector)
+            }
+            ActorRole::Handler(_, parker) => self.is_awake || is_due || parker.is_woken(),
+            ActorRole::Background(_, _, Some(sync)) => sync.due <= now,
+            ActorRole::Background(_, parker, None) => self.is_awake || is_due || parker.is_woken(),
+        }
+    }
+
+    /// When it becomes runnable by time alone.
+    pub(crate) fn next_due(&self) -> Option<Instant> {
+        match &self.role {
+            ActorRole::Background(_, _, Some(sync)) => Some(sync.due),
+            _ => self.deadline,
+        }
+    }
+
+    /// Does one quantum. An error is one of the machine itself, such as a poll that failed; the role goes on.
+    pub(crate) fn step(&mut self, disk: &SimDisk, now: Now) {
+        let step = match &mut self.role {
+            ActorRole::Acceptor(acceptor, _) => {
+                // A failed poll has shown nothing; the role is stepped all the same, as by the real driver.
+                let _ = acceptor.poll(None);
+                acceptor.step(now)
+            }
+            ActorRole::Processor(processor, _, handler) => {
+                let _ = processor.poll(None);
+                let step = processor.step(now);
+                let handled = handler.as_mut().is_some_and(|handler| matches!(handler.step(now), Step::Worked));
+                if handled { Step::Worked } else { step }
+            }
+            ActorRole::Handler(handler, parker) => {
+                parker.take_wake();
+                handler.step(now)
+            }
+            ActorRole::Background(role, _, sync @ Some(_)) => {
+                let result = sync.take().map_or(Ok(()), |sync| disk.finish_sync(sync));
+                role.job_done(now, result);
+                Step::Worked
+            }
+            ActorRole::Background(role, parker, sync) => {
+                parker.take_wake();
+                match role.step(now) {
+                    Step::Job(job) => {
+                        match disk.begin_sync(&job) {
+                            Ok(deferred) => *sync = Some(deferred),
+                            Err(error) => role.job_done(now, Err(error)),
+                        }
+                        Step::Worked
+                    }
+                    step => step,
+                }
+            }
+        };
+        (self.is_awake, self.deadline) = match step {
+            Step::Worked | Step::Job(_) => (true, None),
+            Step::Idle { until } => (false, until),
+            Step::Stopped => (false, None),
+        };
+    }
+}

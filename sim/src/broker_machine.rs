@@ -1,0 +1,118 @@
+//! The broker in the simulated machine: started, stepped by the scheduler, crashed and started again.
+//!
+//! It must not know clients or what is checked.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use klamm::config::StaticConfig;
+use klamm::env::Wake;
+use klamm::server::{Broker, BrokerEnvironment, RoleWakers, StartError};
+
+use crate::actor::Actor;
+use crate::keyed::Site;
+use crate::sim_disk::SimDisk;
+use crate::sim_network::SimNetwork;
+use crate::sim_parker::SimParker;
+use crate::sim_selector::SimSelector;
+use crate::trace::TraceKind;
+use crate::world::{Crash, World};
+
+use klamm::types::Instant;
+
+/// How the broker of one run is laid out.
+#[derive(Clone, Debug)]
+pub(crate) struct Layout {
+    pub(crate) config: StaticConfig,
+    /// Handlers in the pool.
+    pub(crate) handlers: usize,
+    /// Whether each Processor's driver steps a handler too; else all requests go through the pool.
+    pub(crate) handlers_beside: bool,
+    /// Units of work in one step of a Processor.
+    pub(crate) quantum: usize,
+}
+
+/// A broker that is up.
+pub(crate) struct BrokerMachine {
+    world: World,
+    disk: SimDisk,
+    layout: Layout,
+    actors: Vec<Actor>,
+    address: SocketAddr,
+}
+
+impl BrokerMachine {
+    /// Starts the broker; its data is whatever the disk holds.
+    pub(crate) fn start(world: &World, layout: &Layout) -> Result<BrokerMachine, StartError> {
+        let parkers = |count: usize| (0..count).map(|_| world.parker()).collect::<Vec<Arc<SimParker>>>();
+        let handler_parkers = parkers(layout.handlers);
+        let role_parkers = parkers(3);
+        let wake = |parker: &Arc<SimParker>| Arc::clone(parker) as Arc<dyn Wake>;
+        let disk = world.disk();
+        let network = SimNetwork::new(world.clone());
+        let broker: Broker<SimSelector> = Broker::start(
+            layout.config.clone(),
+            world.now(),
+            BrokerEnvironment {
+                network: &network,
+                disk: Arc::new(disk.clone()),
+                clock: Arc::new(world.clock()),
+                seed: world.value(Site::BrokerSeed, 0).seed(),
+                wakers: RoleWakers {
+                    handlers: handler_parkers.iter().map(wake).collect(),
+                    flusher: wake(&role_parkers[0]),
+                    expiry: wake(&role_parkers[1]),
+                    log_keeper: wake(&role_parkers[2]),
+                },
+                quantum: layout.quantum,
+                backlog_tolerated: usize::from(layout.handlers_beside),
+            },
+        )?;
+        let address = broker.acceptors.iter().find_map(|acceptor| acceptor.local_address().ok());
+        let address = address.expect("a simulated listener has an address");
+        let acceptors = broker.acceptors.into_iter().map(Actor::acceptor);
+        let processors = broker
+            .processors
+            .into_iter()
+            .map(|(processor, handler)| Actor::processor(processor, layout.handlers_beside.then_some(handler)));
+        let handlers =
+            broker.handlers.into_iter().zip(handler_parkers).map(|(handler, parker)| Actor::handler(handler, parker));
+        let background =
+            broker.roles.into_iter().zip(role_parkers).map(|(role, parker)| Actor::background(role, parker));
+        let actors = acceptors.chain(processors).chain(handlers).chain(background).collect();
+        Ok(BrokerMachine { world: world.clone(), disk, layout: layout.clone(), actors, address })
+    }
+
+    /// Where it listens.
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The roles that may be stepped now, by number.
+    pub(crate) fn runnable(&self) -> impl Iterator<Item = usize> + '_ {
+        let now = self.world.now().instant;
+        let actors = self.actors.iter().enumerate();
+        actors.filter(move |(_, actor)| actor.is_runnable(&self.world, now)).map(|(number, _)| number)
+    }
+
+    /// When a role becomes runnable by time alone.
+    pub(crate) fn next_due(&self) -> Option<Instant> {
+        self.actors.iter().filter_map(Actor::next_due).min()
+    }
+
+    /// Steps one role.
+    pub(crate) fn step(&mut self, number: usize) {
+        self.world.note(TraceKind::Step, number as u64, 0);
+        if let Some(actor) = self.actors.get_mut(number) {
+            actor.step(&self.disk, self.world.now());
+        }
+    }
+
+    /// Takes the broker down and starts it again from what the disk still holds.
+    pub(crate) fn crash_and_restart(self, crash: Crash) -> Result<BrokerMachine, StartError> {
+        let BrokerMachine { world, layout, actors, .. } = self;
+        world.crash(crash);
+        drop(actors);
+        BrokerMachine::start(&world, &layout)
+    }
+}

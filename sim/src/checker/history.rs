@@ -1,0 +1,188 @@
+//! What clients sent, what they were told about it, and what they read; and the verdict at the end.
+//!
+//! It must not know the broker. Sends fall into three classes: acknowledged, refused, unknown; everything is stated over those.
+
+use std::collections::BTreeMap;
+
+use super::Violation;
+use crate::client::Value;
+
+/// What a producer asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Acks {
+    /// No answer.
+    None,
+    /// An answer when the batch is written.
+    Leader,
+    /// An answer when the batch is on the disk.
+    All,
+}
+
+impl Acks {
+    pub(crate) fn to_wire(self) -> i16 {
+        match self {
+            Acks::None => 0,
+            Acks::Leader => 1,
+            Acks::All => -1,
+        }
+    }
+}
+
+/// Names one send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SendId(usize);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum SendOutcome {
+    Acknowledged(i64),
+    Refused,
+    Unknown,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Send {
+    value: Value,
+    acks: Acks,
+    partition: i32,
+    connection: u64,
+    outcome: SendOutcome,
+    /// Power cuts before the outcome was known.
+    power_cuts: u32,
+}
+
+/// Where a record was seen.
+#[derive(Clone, Copy, Debug)]
+pub struct Seen {
+    /// Who read it.
+    pub client: u32,
+    /// In which partition.
+    pub partition: i32,
+    /// The leader epoch of its batch.
+    pub epoch: i32,
+    /// At which offset.
+    pub offset: i64,
+    /// The high watermark of the same answer.
+    pub high_watermark: i64,
+}
+
+/// Everything that the verdict needs.
+#[derive(Debug, Default)]
+pub struct History {
+    sends: Vec<Send>,
+    /// By partition, leader epoch and offset: what was read there first.
+    reads: BTreeMap<(i32, i32, i64), Value>,
+    /// What the last, whole reading found: by partition and offset.
+    final_reads: BTreeMap<(i32, i64), Value>,
+    is_final: bool,
+    power_cuts: u32,
+    violations: Vec<Violation>,
+}
+
+impl History {
+    /// Notes a send; its outcome is unknown until told.
+    pub(crate) fn sent(&mut self, value: Value, acks: Acks, partition: i32, connection: u64) -> SendId {
+        let power_cuts = self.power_cuts;
+        self.sends.push(Send { value, acks, partition, connection, outcome: SendOutcome::Unknown, power_cuts });
+        SendId(self.sends.len() - 1)
+    }
+
+    pub(crate) fn acked(&mut self, send: SendId, offset: i64) {
+        self.settle(send, SendOutcome::Acknowledged(offset));
+    }
+
+    pub(crate) fn refused(&mut self, send: SendId) {
+        self.settle(send, SendOutcome::Refused);
+    }
+
+    pub(crate) fn unknown(&mut self, send: SendId) {
+        self.settle(send, SendOutcome::Unknown);
+    }
+
+    fn settle(&mut self, send: SendId, outcome: SendOutcome) {
+        let power_cuts = self.power_cuts;
+        if let Some(send) = self.sends.get_mut(send.0) {
+            send.outcome = outcome;
+            send.power_cuts = power_cuts;
+        }
+    }
+
+    /// Notes a record that a consumer read at `expected` or later.
+    pub(crate) fn seen(&mut self, seen: Seen, expected: i64, value: Option<Value>) {
+        let Seen { client, partition, epoch, offset, high_watermark } = seen;
+        if offset != expected {
+            self.violate(Violation::Gap { client, partition, offset, expected });
+        }
+        if offset >= high_watermark {
+            self.violate(Violation::AboveHighWatermark { client, partition, offset, high_watermark });
+        }
+        let Some(value) = value else { return self.violate(Violation::Foreign { partition, offset }) };
+        let before = *self.reads.entry((partition, epoch, offset)).or_insert(value);
+        if before != value {
+            self.violate(Violation::OffsetChanged { partition, offset, before, after: value });
+        }
+        if self.is_final {
+            self.final_reads.insert((partition, offset), value);
+        }
+    }
+
+    /// From now on reads count for the verdict: the run is calm and one consumer reads everything.
+    pub(crate) fn begin_final_reading(&mut self) {
+        self.is_final = true;
+    }
+
+    /// Notes that the power was cut: what was acknowledged without a sync may be gone.
+    pub(crate) fn power_cut(&mut self) {
+        self.power_cuts += 1;
+    }
+
+    pub(crate) fn violate(&mut self, violation: Violation) {
+        self.violations.push(violation);
+    }
+
+    /// Sends that were acknowledged.
+    pub fn acknowledged(&self) -> usize {
+        self.sends.iter().filter(|send| matches!(send.outcome, SendOutcome::Acknowledged(_))).count()
+    }
+
+    /// Judges, after the final reading, and returns everything that was found, in order.
+    pub(crate) fn verdict(mut self) -> Vec<Violation> {
+        let mut places: BTreeMap<Value, (i32, i64)> = BTreeMap::new();
+        for ((partition, offset), value) in std::mem::take(&mut self.final_reads) {
+            if let Some((_, first)) = places.insert(value, (partition, offset)) {
+                self.violate(Violation::Twice { value, partition, first, second: offset });
+            }
+        }
+        let mut last_of_connection: BTreeMap<(u64, i32), (Value, i64)> = BTreeMap::new();
+        for send in std::mem::take(&mut self.sends) {
+            self.judge(&send, places.get(&send.value).copied());
+            let SendOutcome::Acknowledged(offset) = send.outcome else { continue };
+            let key = (send.connection, send.partition);
+            if let Some((earlier, last)) = last_of_connection.insert(key, (send.value, offset))
+                && last >= offset
+            {
+                let (later, partition) = (send.value, send.partition);
+                self.violate(Violation::OutOfOrder { earlier, later, partition });
+            }
+        }
+        self.violations
+    }
+
+    fn judge(&mut self, send: &Send, found: Option<(i32, i64)>) {
+        let (value, partition) = (send.value, send.partition);
+        match (send.outcome, found) {
+            (SendOutcome::Acknowledged(offset), None) => {
+                let survives = send.acks == Acks::All || send.power_cuts == self.power_cuts;
+                if survives {
+                    self.violate(Violation::AcknowledgedLost { value, partition, offset });
+                }
+            }
+            (SendOutcome::Acknowledged(offset), Some(place)) if place != (partition, offset) => {
+                self.violate(Violation::AcknowledgedElsewhere { value, partition, offset, found: place.1 });
+            }
+            (SendOutcome::Refused, Some((partition, offset))) => {
+                self.violate(Violation::RefusedThere { value, partition, offset });
+            }
+            (SendOutcome::Acknowledged(_) | SendOutcome::Unknown, _) | (SendOutcome::Refused, None) => {}
+        }
+    }
+}

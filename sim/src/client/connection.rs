@@ -1,0 +1,160 @@
+//! Frames over one simulated socket: requests go out in whatever cuts there are, answers come back in order.
+//!
+//! It must not know what a request asks. That answers come in order, once each, is checked here, where they are seen.
+
+use std::collections::VecDeque;
+
+use klamm::protocol::header::decode_response_header;
+use klamm::protocol::{ApiKey, Decoder, Message, encode_request};
+use klamm::types::Instant;
+
+use super::ClientContext;
+use crate::checker::Violation;
+use crate::client_socket::ClientSocket;
+use crate::keyed::Site;
+
+/// The most bytes that one read takes.
+const READ_BYTES: usize = 64 << 10;
+
+/// A request whose answer is still to come.
+#[derive(Clone, Copy, Debug)]
+struct Outstanding {
+    correlation_id: i32,
+    api_key: ApiKey,
+    version: i16,
+}
+
+/// What a pump brought.
+#[derive(Debug)]
+pub(crate) enum ConnectionNews {
+    /// An answer: its correlation id, API, version, and the body.
+    Answer(i32, ApiKey, i16, Vec<u8>),
+    /// Nothing for now.
+    Nothing,
+    /// The connection is over; what is outstanding has no answer.
+    Over,
+}
+
+/// One connection of a client.
+pub(crate) struct ClientConnection {
+    socket: ClientSocket,
+    identity: u64,
+    outgoing: VecDeque<u8>,
+    incoming: Vec<u8>,
+    outstanding: VecDeque<Outstanding>,
+    next_correlation_id: i32,
+}
+
+impl ClientConnection {
+    /// Starts to connect. The identity names client and attempt for chance.
+    pub(crate) fn open(client: u32, attempt: u32, context: &ClientContext<'_>) -> ClientConnection {
+        let identity = u64::from(client) << 32 | u64::from(attempt);
+        let host = [10, 0, u8::try_from(client >> 8 & 0xff).unwrap_or(0), u8::try_from(client & 0xff).unwrap_or(0)];
+        let port = 1_024 + u16::try_from(attempt % 60_000).unwrap_or(0);
+        let socket = context.world.connect(identity, (host, port).into(), context.broker);
+        ClientConnection {
+            socket,
+            identity,
+            outgoing: VecDeque::new(),
+            incoming: Vec::new(),
+            outstanding: VecDeque::new(),
+            next_correlation_id: 1,
+        }
+    }
+
+    /// The name of the connection, by which the network tells of news.
+    pub(crate) fn identity(&self) -> u64 {
+        self.identity
+    }
+
+    /// Requests without an answer so far.
+    pub(crate) fn outstanding(&self) -> usize {
+        self.outstanding.len()
+    }
+
+    /// Queues a request. One that is never answered (acks=0) is not waited for.
+    pub(crate) fn send<'m, M: Message<'m>>(
+        &mut self,
+        api_key: ApiKey,
+        version: i16,
+        message: &M,
+        is_answered: bool,
+    ) -> i32 {
+        let correlation_id = self.next_correlation_id;
+        self.next_correlation_id += 1;
+        let frame = encode_request(api_key, version, correlation_id, Some("sim"), message);
+        self.outgoing.extend(frame.bytes.iter());
+        if is_answered {
+            self.outstanding.push_back(Outstanding { correlation_id, api_key, version });
+        }
+        correlation_id
+    }
+
+    /// Whether everything that was queued is on its way.
+    pub(crate) fn is_flushed(&self) -> bool {
+        self.outgoing.is_empty()
+    }
+
+    /// Writes what can be written and reads towards the next answer.
+    pub(crate) fn pump(&mut self, context: &mut ClientContext<'_>) -> ConnectionNews {
+        if self.write(context).is_err() {
+            return ConnectionNews::Over;
+        }
+        loop {
+            if let Some(news) = self.next_answer(context) {
+                return news;
+            }
+            let mut buffer = vec![0; READ_BYTES];
+            match self.socket.read(&mut buffer) {
+                Ok(0) => return ConnectionNews::Over,
+                Ok(read) => self.incoming.extend_from_slice(&buffer[..read]),
+                Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => return ConnectionNews::Nothing,
+                Err(_) => return ConnectionNews::Over,
+            }
+        }
+    }
+
+    /// Tears the connection, so that the broker learns of it by an error.
+    pub(crate) fn reset(self) {
+        self.socket.reset();
+    }
+
+    fn write(&mut self, context: &ClientContext<'_>) -> std::io::Result<()> {
+        while !self.outgoing.is_empty() {
+            let bytes = self.outgoing.make_contiguous();
+            let draw = context.world.value(Site::ClientAction, self.identity);
+            // Half of the writes are whole, the others are cut anywhere.
+            let cut =
+                if draw.happens(500_000) { bytes.len() } else { draw.part(0).between(1, bytes.len() as u64) as usize };
+            match self.socket.write(&bytes[..cut]) {
+                Ok(written) => drop(self.outgoing.drain(..written)),
+                Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => return Ok(()),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    fn next_answer(&mut self, context: &mut ClientContext<'_>) -> Option<ConnectionNews> {
+        let length = usize::try_from(i32::from_be_bytes(*self.incoming.first_chunk()?)).ok()?;
+        let frame = self.incoming.get(4..4 + length)?.to_vec();
+        self.incoming.drain(..4 + length);
+        let Some(expected) = self.outstanding.pop_front() else {
+            context.history.violate(Violation::UnaskedAnswer { connection: self.identity });
+            return Some(ConnectionNews::Over);
+        };
+        let mut decoder = Decoder::new(&frame);
+        let correlation_id = decode_response_header(&mut decoder, expected.api_key, expected.version);
+        if correlation_id != Ok(expected.correlation_id) {
+            context.history.violate(Violation::AnswerOutOfOrder { connection: self.identity });
+            return Some(ConnectionNews::Over);
+        }
+        let body = frame[frame.len() - decoder.remaining()..].to_vec();
+        Some(ConnectionNews::Answer(expected.correlation_id, expected.api_key, expected.version, body))
+    }
+}
+
+/// A deadline some time after now.
+pub(crate) fn later(context: &ClientContext<'_>, nanoseconds: u64) -> Instant {
+    Instant(context.world.now().instant.0.saturating_add(nanoseconds))
+}

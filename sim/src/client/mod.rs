@@ -1,0 +1,42 @@
+//! Clients of the simulated broker: small, hostile and deterministic, over the real wire.
+//!
+//! They speak Kafka through the broker's own codec and must not look into the broker.
+
+mod connection; // frames over one simulated socket
+mod consumer; // reads everything, again and again
+mod producer; // writes values that tell who wrote them
+mod value; // what a record says
+
+pub use value::Value;
+
+pub(crate) use connection::{ClientConnection, ConnectionNews};
+pub(crate) use consumer::Consumer;
+pub(crate) use producer::{Producer, ProducerProfile};
+
+use std::net::SocketAddr;
+
+use klamm::types::Instant;
+
+use crate::checker::History;
+use crate::world::World;
+
+/// What a client's step may use.
+pub(crate) struct ClientContext<'a> {
+    pub(crate) world: &'a World,
+    pub(crate) broker: SocketAddr,
+    pub(crate) history: &'a mut History,
+    /// Faults are over: finish what is open and begin nothing new.
+    pub(crate) is_calm: bool,
+}
+
+/// A client under the scheduler. It is stepped on news of its socket and at its deadline.
+pub(crate) trait Client {
+    /// Does what can be done now and says when to come again by time alone.
+    fn step(&mut self, context: &mut ClientContext<'_>) -> Option<Instant>;
+
+    /// Whether all that it set out to do is done.
+    fn is_done(&self) -> bool;
+
+    /// What it waits for, for a report of a run that is stuck.
+    fn waits_for(&self) -> String;
+}

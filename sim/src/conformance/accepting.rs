@@ -1,0 +1,185 @@
+//! Clauses about listeners.
+//!
+//! It must not know who made them.
+
+use std::io::ErrorKind;
+
+use klamm::env::{Connection, Interest, Listener, Selector};
+
+use crate::conformance::bench::{FIRST, LISTENER, ListenerOf, Pair, Stop, accept, await_event};
+use crate::conformance::{Clause, Failure, Makers, Outcome, Peer, ensure, table};
+use crate::flaw::Flaw;
+
+pub(super) fn clauses<M: Makers>() -> Vec<Clause<M>> {
+    table! { Clause:
+        connect_shows_edge, AcceptEdgeLost,
+            "A connection that comes to a drained listener shows an edge.";
+        empty_accept_blocks, EmptyBacklogIsAnError,
+            "Accepting where nobody waits would block.";
+        register_shows_waiting, RegisterForgetsWaiting,
+            "Registering a listener at which somebody waits shows an edge.";
+        rearm_shows_waiting, RearmForgetsWaiting,
+            "Re-arming a listener that was not drained shows an edge.";
+        addresses_are_those_of_the_peer, PeerAddressWrong,
+            "An accepted connection names the peer's address and the one that the peer reached.";
+        no_descriptor_is_emfile, DescriptorLimitIgnored,
+            "Accepting without a free descriptor fails with EMFILE.";
+        accept_error_loses_nobody, AcceptErrorLosesConnection,
+            "A connection that could not be accepted still waits, and re-arming shows it.";
+        port_is_real, PortZeroReported,
+            "A listener on a port of the system's choice says which.";
+        dropped_listener_refuses, DroppedListenerListens,
+            "Connecting to a dropped listener is refused.";
+        early_bytes_are_kept, AcceptForgetsBytes,
+            "Bytes that came before the accept are read after it.";
+        early_close_is_seen, RegisterForgetsReadiness,
+            "A peer that left before the accept is seen to have left.";
+    }
+}
+
+/// A listener that is registered and drained.
+fn drained_listener<M: Makers>(makers: &mut M) -> Result<(M::Selector, ListenerOf<M>), Failure> {
+    let mut selector = makers.selector()?;
+    let mut listener = makers.listen()?;
+    selector.register_listener(&mut listener, LISTENER)?;
+    expect_block(&mut listener)?;
+    Ok((selector, listener))
+}
+
+fn expect_block(listener: &mut impl Listener) -> Outcome {
+    match listener.accept() {
+        Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(()),
+        Err(error) => Err(format!("accepting where nobody waits says {error}").into()),
+        Ok(_) => Err("somebody was accepted who never came".into()),
+    }
+}
+
+fn await_listener<M: Makers>(makers: &mut M, selector: &mut M::Selector) -> Outcome {
+    await_event(makers, selector, |event| event.token == LISTENER && event.readable)
+}
+
+fn connect_shows_edge<M: Makers>(makers: &mut M) -> Outcome {
+    let (mut selector, mut listener) = drained_listener(makers)?;
+    let _peer = makers.connect(listener.local_address()?)?;
+    await_listener(makers, &mut selector)?;
+    accept(makers, &mut listener)?;
+    let _other = makers.connect(listener.local_address()?)?;
+    accept(makers, &mut listener)?;
+    expect_block(&mut listener)
+}
+
+fn empty_accept_blocks<M: Makers>(makers: &mut M) -> Outcome {
+    drained_listener(makers).map(|_| ())
+}
+
+fn register_shows_waiting<M: Makers>(makers: &mut M) -> Outcome {
+    let mut listener = makers.listen()?;
+    let _peer = makers.connect(listener.local_address()?)?;
+    let mut selector = makers.selector()?;
+    selector.register_listener(&mut listener, LISTENER)?;
+    await_listener(makers, &mut selector)?;
+    accept(makers, &mut listener).map(|_| ())
+}
+
+fn rearm_shows_waiting<M: Makers>(makers: &mut M) -> Outcome {
+    let (mut selector, mut listener) = drained_listener(makers)?;
+    let address = listener.local_address()?;
+    let _peers = [makers.connect(address)?, makers.connect(address)?];
+    await_listener(makers, &mut selector)?;
+    let _first = accept(makers, &mut listener)?;
+    selector.rearm_listener(&mut listener, LISTENER)?;
+    await_listener(makers, &mut selector)?;
+    let _second = accept(makers, &mut listener)?;
+    expect_block(&mut listener)
+}
+
+fn addresses_are_those_of_the_peer<M: Makers>(makers: &mut M) -> Outcome {
+    let mut listener = makers.listen()?;
+    let peer = makers.connect(listener.local_address()?)?;
+    makers.settle();
+    let (connection, address) = listener.accept()?;
+    ensure!(address == peer.address(), "the peer is {}, accepted as {address}", peer.address());
+    let local = connection.local_address()?;
+    ensure!(local == listener.local_address()?, "reached at {local}");
+    Ok(())
+}
+
+fn no_descriptor_is_emfile<M: Makers>(makers: &mut M) -> Outcome {
+    const EMFILE: i32 = 24;
+    let mut listener = makers.listen()?;
+    let _peer = makers.connect(listener.local_address()?)?;
+    makers.settle();
+    makers.forbid_descriptors(true);
+    let outcome = listener.accept().map(|_| ());
+    makers.forbid_descriptors(false);
+    let error = outcome.err().ok_or("accepting succeeds without a descriptor")?;
+    ensure!(error.raw_os_error() == Some(EMFILE), "accepting without a descriptor says {error}");
+    Ok(())
+}
+
+fn accept_error_loses_nobody<M: Makers>(makers: &mut M) -> Outcome {
+    let (mut selector, mut listener) = drained_listener(makers)?;
+    let mut peer = makers.connect(listener.local_address()?)?;
+    peer.write_all(b"still here")?;
+    await_listener(makers, &mut selector)?;
+    makers.forbid_descriptors(true);
+    let refused = listener.accept().is_err();
+    makers.forbid_descriptors(false);
+    ensure!(refused, "accepting succeeds without a descriptor");
+    selector.rearm_listener(&mut listener, LISTENER)?;
+    await_listener(makers, &mut selector)?;
+    let mut connection = accept(makers, &mut listener)?;
+    selector.register(&mut connection, FIRST, Interest::Readable)?;
+    await_event(makers, &mut selector, |event| event.token == FIRST && event.readable)
+}
+
+fn port_is_real<M: Makers>(makers: &mut M) -> Outcome {
+    let listener = makers.listen()?;
+    let address = listener.local_address()?;
+    ensure!(address.port() != 0, "the listener says {address}");
+    let _peer = makers.connect(address)?;
+    Ok(())
+}
+
+fn dropped_listener_refuses<M: Makers>(makers: &mut M) -> Outcome {
+    let listener = makers.listen()?;
+    let address = listener.local_address()?;
+    drop(listener);
+    match makers.connect(address) {
+        Err(error) if error.kind() == ErrorKind::ConnectionRefused => Ok(()),
+        Err(error) => Err(format!("connecting to a dropped listener says {error}").into()),
+        Ok(_) => Err("a dropped listener still listens".into()),
+    }
+}
+
+fn early_bytes_are_kept<M: Makers>(makers: &mut M) -> Outcome {
+    let mut listener = makers.listen()?;
+    let mut peer = makers.connect(listener.local_address()?)?;
+    peer.write_all(b"early")?;
+    let mut connection = accept(makers, &mut listener)?;
+    let mut selector = makers.selector()?;
+    selector.register(&mut connection, FIRST, Interest::Readable)?;
+    let mut bytes = Vec::new();
+    while bytes.len() < 5 {
+        let mut buffer = [0; 16];
+        match connection.read(&mut buffer) {
+            Ok(count) => bytes.extend_from_slice(&buffer[..count]),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                await_event(makers, &mut selector, |event| event.token == FIRST && event.readable)?;
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+    ensure!(bytes == b"early", "{bytes:?} came");
+    Ok(())
+}
+
+fn early_close_is_seen<M: Makers>(makers: &mut M) -> Outcome {
+    let mut pair = Pair::unregistered(makers)?;
+    pair.peer.shutdown_write()?;
+    pair.selector.register(&mut pair.connection, FIRST, Interest::Readable)?;
+    pair.await_readable(makers)?;
+    let (bytes, stop) = pair.read_to_stop(makers)?;
+    ensure!(bytes.is_empty() && stop == Stop::End, "{} bytes, then {stop:?}", bytes.len());
+    Ok(())
+}

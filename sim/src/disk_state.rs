@@ -1,0 +1,265 @@
+//! The simulated file system: directories, files, locks, space, syncs on their way, and a ledger of what was destroyed.
+//!
+//! It must not know segments or records. What a power cut leaves is decided in `disk_crash`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Component, Path, PathBuf};
+
+use crate::inode::Inode;
+
+/// A file's or directory's number; never reused.
+pub(crate) type NodeId = u64;
+
+/// The root directory.
+pub(crate) const ROOT: NodeId = 0;
+
+/// A change of a directory that is not durable yet.
+#[derive(Clone, Debug)]
+pub(crate) enum EntryChange {
+    Link {
+        name: String,
+        node: NodeId,
+    },
+    /// Taken away; if it was moved to another directory, that directory.
+    Unlink {
+        name: String,
+        node: NodeId,
+        moved_to: Option<NodeId>,
+    },
+    /// Renamed within the directory, which happens as a whole or not at all.
+    Rename {
+        from: String,
+        to: String,
+        node: NodeId,
+    },
+}
+
+/// A directory: entries that are seen, entries that are durable, and the changes between them in order.
+#[derive(Debug, Default)]
+pub(crate) struct Directory {
+    pub(crate) entity: u64,
+    pub(crate) entries: BTreeMap<String, NodeId>,
+    pub(crate) durable: BTreeMap<String, NodeId>,
+    pub(crate) pending: Vec<EntryChange>,
+}
+
+/// What a name stands for.
+#[derive(Debug)]
+pub(crate) enum Node {
+    File(Inode),
+    Directory(Directory),
+}
+
+/// Bytes that a fault or a power cut took from a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Destroyed {
+    /// Where the file was made.
+    pub path: PathBuf,
+    /// The range, in bytes, of what readers saw before.
+    pub from: u64,
+    /// Its end.
+    pub to: u64,
+    /// Whether a sync had confirmed the bytes, so that losing them was beyond the broker's power.
+    pub synced: bool,
+}
+
+/// A file that a sync on its way covers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Covered {
+    pub(crate) node: NodeId,
+    pub(crate) bytes: usize,
+    pub(crate) cut: bool,
+    /// For a directory: how many of its pending changes.
+    pub(crate) changes: usize,
+}
+
+/// The file system.
+#[derive(Debug)]
+pub(crate) struct DiskState {
+    pub(crate) nodes: BTreeMap<NodeId, Node>,
+    pub(crate) paths: BTreeMap<NodeId, PathBuf>,
+    next_node: NodeId,
+    pub(crate) locks: BTreeMap<PathBuf, u64>,
+    pub(crate) next_lock: u64,
+    pub(crate) capacity: u64,
+    pub(crate) used: u64,
+    /// Directories whose sync of everything below failed in this process.
+    pub(crate) poisoned: BTreeSet<PathBuf>,
+    pub(crate) deferred: BTreeMap<u64, Vec<Covered>>,
+    pub(crate) next_deferred: u64,
+    /// The sync that is being noted instead of done, if one is.
+    pub(crate) noting: Option<u64>,
+    pub(crate) destroyed: Vec<Destroyed>,
+    pub(crate) crashes: u64,
+}
+
+impl Default for DiskState {
+    fn default() -> DiskState {
+        DiskState {
+            nodes: BTreeMap::from([(ROOT, Node::Directory(Directory::default()))]),
+            paths: BTreeMap::from([(ROOT, PathBuf::from("/"))]),
+            next_node: ROOT + 1,
+            locks: BTreeMap::new(),
+            next_lock: 0,
+            capacity: 1 << 40,
+            used: 0,
+            poisoned: BTreeSet::new(),
+            deferred: BTreeMap::new(),
+            next_deferred: 0,
+            noting: None,
+            destroyed: Vec::new(),
+            crashes: 0,
+        }
+    }
+}
+
+/// A stable name for a path.
+pub(crate) fn entity_of(path: &Path) -> u64 {
+    let text = path.to_string_lossy();
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+}
+
+fn names(path: &Path) -> impl Iterator<Item = &str> {
+    path.components().filter_map(|component| match component {
+        Component::Normal(name) => name.to_str(),
+        _ => None,
+    })
+}
+
+impl DiskState {
+    pub(crate) fn lookup(&self, path: &Path) -> Option<NodeId> {
+        names(path).try_fold(ROOT, |node, name| match self.nodes.get(&node)? {
+            Node::Directory(directory) => directory.entries.get(name).copied(),
+            Node::File(_) => None,
+        })
+    }
+
+    /// The directory that holds `path`, and the path's last name.
+    pub(crate) fn parent(&self, path: &Path) -> Option<(NodeId, String)> {
+        let name = path.file_name()?.to_str()?.to_owned();
+        let parent = self.lookup(path.parent()?)?;
+        matches!(self.nodes.get(&parent), Some(Node::Directory(_))).then_some((parent, name))
+    }
+
+    pub(crate) fn directory(&mut self, node: NodeId) -> Option<&mut Directory> {
+        match self.nodes.get_mut(&node) {
+            Some(Node::Directory(directory)) => Some(directory),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn file(&mut self, node: NodeId) -> Option<&mut Inode> {
+        match self.nodes.get_mut(&node) {
+            Some(Node::File(inode)) => Some(inode),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn make(&mut self, parent: NodeId, name: &str, path: &Path, is_directory: bool) -> NodeId {
+        let node = self.next_node;
+        self.next_node += 1;
+        let entity = entity_of(path);
+        let value = if is_directory {
+            Node::Directory(Directory { entity, ..Directory::default() })
+        } else {
+            Node::File(Inode { entity, links: 1, ..Inode::default() })
+        };
+        self.nodes.insert(node, value);
+        self.paths.insert(node, path.to_path_buf());
+        if let Some(directory) = self.directory(parent) {
+            directory.entries.insert(name.to_owned(), node);
+            directory.pending.push(EntryChange::Link { name: name.to_owned(), node });
+        }
+        node
+    }
+
+    /// One entry less shows the node.
+    pub(crate) fn unlinked(&mut self, node: NodeId) {
+        if let Some(inode) = self.file(node) {
+            inode.links = inode.links.saturating_sub(1);
+        }
+        self.release(node);
+    }
+
+    /// Gives back the space of a file that nobody can reach any more. Its bytes stay while a power cut may bring it back.
+    pub(crate) fn release(&mut self, node: NodeId) {
+        if let Some(inode) = self.file(node)
+            && inode.links == 0
+            && inode.handles == 0
+        {
+            let bytes = inode.data.len() as u64;
+            self.used = self.used.saturating_sub(bytes);
+            self.forget_if_gone(node);
+        }
+    }
+
+    /// Forgets a file that neither a name, nor a handle, nor a durable entry reaches.
+    fn forget_if_gone(&mut self, node: NodeId) {
+        let durable = self.nodes.values().any(|other| match other {
+            Node::Directory(directory) => {
+                directory.durable.values().any(|entry| *entry == node)
+                    || directory.pending.iter().any(|change| matches!(change, EntryChange::Link { node: linked, .. } | EntryChange::Rename { node: linked, .. } if *linked == node))
+            }
+            Node::File(_) => false,
+        });
+        if !durable {
+            self.nodes.remove(&node);
+            self.paths.remove(&node);
+        }
+    }
+
+    /// Makes the first `changes` pending changes of a directory durable.
+    pub(crate) fn sync_entries(&mut self, node: NodeId, changes: usize) {
+        let Some(directory) = self.directory(node) else { return };
+        let changes = changes.min(directory.pending.len());
+        let done: Vec<EntryChange> = directory.pending.drain(..changes).collect();
+        let mut gone = Vec::new();
+        for change in done {
+            gone.extend(directory.apply(&change));
+        }
+        for node in gone {
+            if self.file(node).is_some_and(|inode| inode.links == 0 && inode.handles == 0) {
+                self.forget_if_gone(node);
+            }
+        }
+    }
+
+    /// The files and directories at and below a node.
+    pub(crate) fn below(&self, root: NodeId) -> Vec<NodeId> {
+        let mut found = vec![root];
+        let mut next = 0;
+        while let Some(node) = found.get(next) {
+            if let Some(Node::Directory(directory)) = self.nodes.get(node) {
+                found.extend(directory.entries.values().copied());
+            }
+            next += 1;
+        }
+        found
+    }
+
+    pub(crate) fn is_poisoned(&self, path: &Path) -> bool {
+        !self.poisoned.is_empty() && path.ancestors().any(|ancestor| self.poisoned.contains(ancestor))
+    }
+}
+
+impl Directory {
+    /// Does a change to the durable entries; names what lost its entry.
+    pub(crate) fn apply(&mut self, change: &EntryChange) -> Option<NodeId> {
+        match change {
+            EntryChange::Link { name, node } => self.durable.insert(name.clone(), *node).filter(|old| old != node),
+            EntryChange::Unlink { name, node, .. } => {
+                if self.durable.get(name) == Some(node) {
+                    self.durable.remove(name)
+                } else {
+                    None
+                }
+            }
+            EntryChange::Rename { from, to, node } => {
+                if self.durable.get(from) == Some(node) {
+                    self.durable.remove(from);
+                }
+                self.durable.insert(to.clone(), *node).filter(|old| old != node)
+            }
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! The simulated machine as one value behind one lock: time, chance, trace, network, disk.
+//!
+//! Every simulated maker holds a handle to it. Nothing here calls back into a maker, so the lock is never taken twice. It must not
+//! know Kafka.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use klamm::types::{Instant, Now, WallTime};
+
+use crate::disk_state::DiskState;
+use crate::flaw::Flaw;
+use crate::keyed::{Chance, Draw, Site};
+use crate::network_state::NetworkState;
+use crate::trace::{Trace, TraceKind};
+use crate::world::Crash;
+
+/// The wall clock at the start of every run.
+const WALL_START_MS: i64 = 1_700_000_000_000;
+const NANOS_PER_MS: u64 = 1_000_000;
+
+/// A handle to the machine.
+#[derive(Clone, Debug)]
+pub(crate) struct Shared(Arc<Mutex<Kernel>>);
+
+impl Shared {
+    pub(crate) fn new(kernel: Kernel) -> Shared {
+        Shared(Arc::new(Mutex::new(kernel)))
+    }
+
+    /// A panic of the broker in the middle of a call is a finding, not a reason to stop looking at the machine.
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Kernel> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The machine.
+#[derive(Debug)]
+pub(crate) struct Kernel {
+    pub(crate) now: Instant,
+    pub(crate) wall_offset_ms: i64,
+    /// Parts per million by which the wall clock runs fast (or slow, if negative).
+    pub(crate) wall_drift: i64,
+    pub(crate) chance: Chance,
+    pub(crate) trace: Trace,
+    pub(crate) network: NetworkState,
+    pub(crate) disk: DiskState,
+    /// Counts the starts of the broker's process; what an earlier process held is dead.
+    pub(crate) boot: u32,
+    pub(crate) flaw: Option<Flaw>,
+    pub(crate) disk_effects: u64,
+    pub(crate) crash_before: Option<(u64, Crash)>,
+}
+
+impl Kernel {
+    pub(crate) fn new(chance: Chance, flaw: Option<Flaw>) -> Kernel {
+        Kernel {
+            now: Instant(0),
+            wall_offset_ms: WALL_START_MS,
+            wall_drift: 0,
+            network: NetworkState::new(chance.seed()),
+            chance,
+            trace: Trace::default(),
+            disk: DiskState::default(),
+            boot: 1,
+            flaw,
+            disk_effects: 0,
+            crash_before: None,
+        }
+    }
+
+    pub(crate) fn clocks(&self) -> Now {
+        let elapsed_ms = i64::try_from(self.now.0 / NANOS_PER_MS).unwrap_or(i64::MAX);
+        let drift_ms = i64::try_from(i128::from(elapsed_ms) * i128::from(self.wall_drift) / 1_000_000).unwrap_or(0);
+        let wall = self.wall_offset_ms.saturating_add(elapsed_ms).saturating_add(drift_ms);
+        Now { instant: self.now, wall: WallTime(wall) }
+    }
+
+    /// Whether the machine is planted with this defect.
+    pub(crate) fn flawed(&self, flaw: Flaw) -> bool {
+        self.flaw == Some(flaw)
+    }
+
+    /// The broker goes down.
+    pub(crate) fn crash(&mut self, crash: Crash) {
+        self.note(TraceKind::Crash, 1, u64::from(crash == Crash::Power));
+        self.drop_broker_sockets(crash == Crash::Power);
+        match crash {
+            Crash::Process => self.disk_process_dies(),
+            Crash::Power => self.disk_power_fails(),
+        }
+        self.boot += 1;
+    }
+
+    /// Counts an effect on the disk that is about to happen. Says whether the broker lives to make it.
+    pub(crate) fn lives_to_next_effect(&mut self) -> bool {
+        self.disk_effects += 1;
+        match self.crash_before {
+            Some((effect, crash)) if effect == self.disk_effects => {
+                self.crash_before = None;
+                self.crash(crash);
+                false
+            }
+            _ => true,
+        }
+    }
+
+    pub(crate) fn fault(&mut self, site: Site, entity: u64) -> Option<Draw> {
+        self.chance.fault(site, entity)
+    }
+
+    pub(crate) fn value(&mut self, site: Site, entity: u64) -> Draw {
+        self.chance.value(site, entity)
+    }
+
+    pub(crate) fn note(&mut self, kind: TraceKind, entity: u64, value: u64) {
+        self.trace.note(kind, entity, value);
+    }
+}

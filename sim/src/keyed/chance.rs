@@ -1,0 +1,195 @@
+//! The engine of decisions: numbers them, draws them, lets the layers speak, and records every fault that fired.
+//!
+//! It must not know what a fault does.
+
+use std::hash::{BuildHasherDefault, Hasher};
+
+use hashbrown::HashMap;
+
+use crate::keyed::draw::{Draw, MILLION, mix};
+use crate::keyed::{Key, Overrides, Site, Swarm};
+
+/// A fault that fired.
+pub type Fired = Key;
+
+/// Decides. Two with the same seed, swarm and overrides that are asked the same questions give the same answers, and the answer
+/// to one question does not depend on the others.
+#[derive(Debug)]
+pub struct Chance {
+    seed: u64,
+    swarm: Swarm,
+    overrides: Overrides,
+    has_overrides: bool,
+    calm: bool,
+    /// How many decisions each site has made about each entity; looked up by hash, never walked.
+    ordinals: HashMap<u64, u64, BuildHasherDefault<AlreadyMixed>>,
+    fired: Vec<Fired>,
+}
+
+impl Chance {
+    /// Decides by `seed`.
+    pub fn new(seed: u64, swarm: Swarm, overrides: Overrides) -> Chance {
+        let has_overrides = !overrides.is_empty();
+        Chance { seed, swarm, overrides, has_overrides, calm: false, ordinals: HashMap::default(), fired: Vec::new() }
+    }
+
+    /// The root of every decision.
+    pub fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// Which faults exist in this run.
+    pub fn swarm(&self) -> &Swarm {
+        &self.swarm
+    }
+
+    /// Whether the fault fires now; if so, the draw from which it takes its numbers.
+    pub fn fault(&mut self, site: Site, entity: u64) -> Option<Draw> {
+        let rate = self.swarm.rate(site);
+        if self.calm || (rate == 0 && !self.has_overrides) {
+            return None;
+        }
+        let (key, bits) = self.decide(site, entity);
+        let drawn = Draw::new(bits).below(MILLION) < u64::from(rate);
+        let fires = if self.has_overrides {
+            let set = self.overrides.value(key);
+            set.map_or(drawn, |value| value != 0) && self.overrides.permits(key)
+        } else {
+            drawn
+        };
+        if !fires {
+            return None;
+        }
+        self.fired.push(key);
+        Some(Draw::new(mix(bits ^ 0x3c6e_f372_fe94_f82b)))
+    }
+
+    /// A number for a decision that is no fault: a delay, a choice among equals.
+    pub fn value(&mut self, site: Site, entity: u64) -> Draw {
+        let (key, bits) = self.decide(site, entity);
+        match self.overrides.value(key) {
+            Some(value) => Draw::fixed(bits, value),
+            None => Draw::new(bits),
+        }
+    }
+
+    /// Turns every fault off from now on.
+    pub fn calm_down(&mut self) {
+        self.calm = true;
+    }
+
+    /// Whether every fault is off.
+    pub fn is_calm(&self) -> bool {
+        self.calm
+    }
+
+    /// The faults that fired, in order.
+    pub fn fired(&self) -> &[Fired] {
+        &self.fired
+    }
+
+    fn decide(&mut self, site: Site, entity: u64) -> (Key, u64) {
+        let who = mix(mix(self.seed ^ (u64::from(site.number()) << 48)).wrapping_add(entity));
+        let next = self.ordinals.entry(who).or_insert(0);
+        let ordinal = *next;
+        *next += 1;
+        (Key { site, entity, ordinal }, mix(who.wrapping_add(mix(ordinal.wrapping_add(0xbb67_ae85_84ca_a73b)))))
+    }
+}
+
+/// The hash of a number that is a hash already.
+#[derive(Clone, Copy, Debug, Default)]
+struct AlreadyMixed(u64);
+
+impl Hasher for AlreadyMixed {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = mix(self.0 ^ u64::from(*byte));
+        }
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        self.0 = number;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::keyed::{Mode, Select};
+
+    fn chance(overrides: Overrides) -> Chance {
+        let mut swarm = Swarm::with_mode(3, Mode::Calm);
+        swarm.set_rate(Site::ShortRead, 400_000);
+        swarm.set_rate(Site::ShortWrite, 400_000);
+        Chance::new(3, swarm, overrides)
+    }
+
+    fn run(chance: &mut Chance) -> Vec<(bool, u64)> {
+        (0..40)
+            .map(|index| {
+                let site = if index % 2 == 0 { Site::ShortRead } else { Site::ShortWrite };
+                let fault = chance.fault(site, index % 3);
+                (fault.is_some(), fault.map_or(0, |draw| draw.below(1_000)))
+            })
+            .collect()
+    }
+
+    #[test]
+    fn the_same_questions_get_the_same_answers() {
+        assert_eq!(run(&mut chance(Overrides::default())), run(&mut chance(Overrides::default())));
+    }
+
+    #[test]
+    fn decisions_have_golden_values() {
+        let mut chance = chance(Overrides::default());
+        let values: Vec<u64> = (0..4).map(|entity| chance.value(Site::SegmentDelay, entity).below(1_000_000)).collect();
+        assert_eq!(values, GOLDEN);
+    }
+
+    const GOLDEN: [u64; 4] = [6_131, 527_954, 594_154, 838_502];
+
+    #[test]
+    fn a_forbidden_fault_leaves_every_other_decision_in_place() {
+        let mut plain = chance(Overrides::default());
+        let before = run(&mut plain);
+        let victim = plain.fired()[3];
+        let forbidden = BTreeSet::from([Select::One(victim)]);
+        let mut without = chance(Overrides { forbidden, ..Overrides::default() });
+        let after = run(&mut without);
+        let changed = before.iter().zip(&after).filter(|(before, after)| before != after).count();
+        assert_eq!(changed, 1);
+        assert_eq!(without.fired().len() + 1, plain.fired().len());
+    }
+
+    #[test]
+    fn only_allowed_faults_fire() {
+        let mut plain = chance(Overrides::default());
+        run(&mut plain);
+        let kept = plain.fired()[2];
+        let mut only = chance(Overrides { allowed: Some(BTreeSet::from([Select::One(kept)])), ..Overrides::default() });
+        run(&mut only);
+        assert_eq!(only.fired(), &[kept]);
+    }
+
+    #[test]
+    fn a_set_value_makes_an_absent_fault_fire_once() {
+        let key = Key { site: Site::AcceptAborted, entity: 5, ordinal: 1 };
+        let mut chance = chance(Overrides { values: [(Select::One(key), 1)].into(), ..Overrides::default() });
+        let fired: Vec<bool> = (0..3).map(|_| chance.fault(Site::AcceptAborted, 5).is_some()).collect();
+        assert_eq!(fired, [false, true, false]);
+    }
+
+    #[test]
+    fn no_fault_fires_after_the_calm_switch() {
+        let mut chance = chance(Overrides::default());
+        chance.calm_down();
+        assert!(run(&mut chance).iter().all(|(fired, _)| !fired));
+    }
+}

@@ -1,0 +1,203 @@
+//! The list of places where chance decides. A number, once given, is never given again, so that old seeds keep their meaning.
+//!
+//! It must not know how a decision is made.
+
+/// What kind of decision a site makes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SiteKind {
+    /// A fault that fires or not: parts per million when it is rare, when it is frequent, and when it is the rule.
+    Fault([u32; 3]),
+    /// A number that every run needs: a delay, a choice among equals.
+    Value,
+    /// A number that is drawn once for the whole run.
+    Config,
+}
+
+/// Everyday faults, of which a run bears many.
+const COMMON: SiteKind = SiteKind::Fault([10_000, 100_000, 500_000]);
+/// Faults that cost a connection, a poll or a request.
+const RARE: SiteKind = SiteKind::Fault([1_000, 10_000, 50_000]);
+/// Faults that cost a partition or the process.
+const GRAVE: SiteKind = SiteKind::Fault([200, 2_000, 20_000]);
+
+macro_rules! sites {
+    ($($(#[doc = $sentence:literal])+ $name:ident = $number:literal, $kind:expr;)*) => {
+        /// Where chance decides.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        #[repr(u16)]
+        pub enum Site {
+            $($(#[doc = $sentence])+ $name = $number,)*
+        }
+
+        impl Site {
+            /// One more than the highest number that a site may have.
+            pub const NUMBERS: usize = 1_000;
+
+            /// Every site, by number.
+            pub const ALL: &[Site] = &[$(Site::$name,)*];
+
+            /// What kind of decision it makes.
+            pub fn kind(self) -> SiteKind {
+                match self {
+                    $(Site::$name => $kind,)*
+                }
+            }
+
+            /// What it decides, in a sentence.
+            pub fn sentence(self) -> &'static str {
+                match self {
+                    $(Site::$name => concat!($($sentence),+).trim_ascii(),)*
+                }
+            }
+        }
+    };
+}
+
+sites! {
+    /// A readable event comes although nothing is to be read.
+    SpuriousReadable = 1, COMMON;
+    /// A writable event comes although nothing can be written.
+    SpuriousWritable = 2, COMMON;
+    /// A new edge comes although the last one was not drained, as Linux does.
+    ExtraEdge = 3, COMMON;
+    /// The events of one poll come in another order.
+    PollShuffled = 4, COMMON;
+    /// A poll shows only some of the events; the others come with the next.
+    PollTruncated = 5, COMMON;
+    /// An event reports both directions although only one changed, as epoll does.
+    ReadinessMerged = 6, COMMON;
+    /// An event lacks its hints.
+    HintsMissing = 7, COMMON;
+    /// A reset shows no event while the connection is not drained.
+    HangUpUnseen = 8, COMMON;
+    /// An event of one who has left comes with the next poll.
+    StaleEvent = 9, RARE;
+    /// A poll returns nothing although something is ready.
+    PollEarly = 10, RARE;
+    /// A poll is interrupted by a signal.
+    PollInterrupted = 11, RARE;
+    /// A poll fails.
+    PollFails = 12, GRAVE;
+    /// A wake takes time.
+    WakeLate = 13, COMMON;
+    /// A registration fails (out of memory or watches).
+    RegisterFails = 14, RARE;
+    /// A new registration of a registered connection fails.
+    ReregisterFails = 15, RARE;
+    /// A writable edge comes long after there is room.
+    WritableLate = 16, COMMON;
+    /// What one event could say comes as two, so that the second may name one who left because of the first.
+    EventSplit = 17, COMMON;
+
+    /// A read returns less than there is.
+    ShortRead = 100, COMMON;
+    /// A write takes less than there is room for.
+    ShortWrite = 101, COMMON;
+    /// A read would block although there is something; an edge follows.
+    ReadBlocksSpuriously = 102, COMMON;
+    /// A write would block although there is room; an edge follows.
+    WriteBlocksSpuriously = 103, COMMON;
+    /// What was written at once arrives in pieces.
+    SegmentSplit = 104, COMMON;
+    /// A piece arrives much later than usual.
+    SegmentSlow = 105, COMMON;
+    /// How long a piece travels.
+    SegmentDelay = 106, SiteKind::Value;
+    /// Whether a connection's buffers are small, and how small.
+    SmallBuffers = 107, COMMON;
+    /// A clog of a connection: nothing arrives for a while.
+    Clogged = 108, RARE;
+
+    /// A reset overtakes the bytes before it.
+    ResetOvertakes = 200, COMMON;
+    /// A reset destroys bytes that had arrived and were not read yet.
+    ResetDestroysData = 201, COMMON;
+    /// Asking an accepted connection for its address fails.
+    AddressUnknown = 202, RARE;
+    /// Setting the options of an accepted connection fails.
+    ConfigureFails = 203, RARE;
+
+    /// No descriptor is left in the process (EMFILE).
+    AcceptProcessLimit = 300, RARE;
+    /// No descriptor is left in the system (ENFILE).
+    AcceptSystemLimit = 301, RARE;
+    /// A waiting connection was aborted (ECONNABORTED).
+    AcceptAborted = 302, RARE;
+    /// An accept edge comes although nobody waits.
+    SpuriousAccept = 303, COMMON;
+    /// How long a connect takes.
+    ConnectDelay = 304, SiteKind::Value;
+
+    /// An append tears and reports an input/output error.
+    AppendFails = 400, GRAVE;
+    /// An append finds no space.
+    AppendFull = 401, GRAVE;
+    /// A read reports an input/output error.
+    ReadFails = 402, GRAVE;
+    /// A sync fails; the pages stay dirty or are called clean and lost.
+    SyncFails = 403, GRAVE;
+    /// Opening fails for want of descriptors.
+    OpenFails = 404, GRAVE;
+    /// A sync of a directory fails.
+    DirectorySyncFails = 405, GRAVE;
+    /// How long a sync takes.
+    SyncDelay = 406, SiteKind::Value;
+    /// A sync takes seconds.
+    SyncStalls = 407, RARE;
+    /// What of the unsynced bytes of a file a power cut leaves.
+    CrashFile = 408, SiteKind::Value;
+    /// What of the unsynced entries of a directory a power cut leaves.
+    CrashDirectory = 409, SiteKind::Value;
+    /// Creating or renaming finds no space.
+    EntryFull = 410, GRAVE;
+    /// Truncating reports an input/output error.
+    TruncateFails = 411, GRAVE;
+
+    /// Wall-clock time jumps.
+    WallJump = 500, RARE;
+
+    /// Which runnable role steps next.
+    SchedulerPick = 600, SiteKind::Value;
+    /// How the scheduler chooses in this run.
+    SchedulerPolicy = 601, SiteKind::Config;
+    /// How much time a step costs.
+    StepCost = 602, SiteKind::Value;
+
+    /// What all randomness of one start of the broker grows from.
+    BrokerSeed = 603, SiteKind::Value;
+    /// When the broker goes down, and how.
+    BrokerCrash = 604, SiteKind::Config;
+    /// How the broker of this run is laid out.
+    BrokerLayout = 605, SiteKind::Config;
+
+    /// What a client does next.
+    ClientAction = 700, SiteKind::Value;
+    /// What a client is like in this run.
+    ClientProfile = 701, SiteKind::Config;
+
+    /// What kind of run it is.
+    SwarmMode = 900, SiteKind::Config;
+    /// Whether a fault exists in this run, and how often it fires.
+    SwarmPresence = 901, SiteKind::Config;
+    /// How fast the network is in this run.
+    NetworkSpeed = 902, SiteKind::Config;
+}
+
+impl Site {
+    /// Its number.
+    pub fn number(self) -> u16 {
+        self as u16
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_rise_and_fit() {
+        assert!(Site::ALL.windows(2).all(|pair| pair[0].number() < pair[1].number()));
+        assert!(Site::ALL.iter().all(|site| usize::from(site.number()) < Site::NUMBERS));
+        assert_eq!(Site::ShortRead.sentence(), "A read returns less than there is.");
+    }
+}

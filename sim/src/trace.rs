@@ -1,0 +1,144 @@
+//! One number for everything that happened: two runs of a seed must agree in it.
+//!
+//! Order matters, and no `usize`, address or float goes in. It must not know what an event means.
+
+/// What kind of event is noted. Numbers are never reused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u16)]
+pub enum TraceKind {
+    /// Time moved.
+    Time = 1,
+    /// A poll showed an event.
+    Event = 2,
+    /// A selector was woken.
+    Wake = 3,
+    /// A connection was accepted.
+    Accept = 4,
+    /// The broker read from a connection.
+    Read = 5,
+    /// The broker wrote to a connection; the bytes follow.
+    Write = 6,
+    /// The broker would block.
+    Block = 7,
+    /// An end of a connection was closed, half or whole.
+    Close = 8,
+    /// A reset arrived.
+    Reset = 9,
+    /// A client acted on its end.
+    Client = 10,
+    /// Bytes were appended to a file; the bytes follow.
+    Append = 11,
+    /// A file was cut.
+    Truncate = 12,
+    /// A file or directory was synced.
+    Sync = 13,
+    /// An entry was made, renamed or removed.
+    Entry = 14,
+    /// The machine or the process went down.
+    Crash = 15,
+    /// A fault fired in the disk.
+    DiskFault = 16,
+    /// Whatever the scheduler notes.
+    Step = 17,
+}
+
+/// One noted event, kept when a run is recorded to find where two runs part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TraceEvent {
+    /// What happened.
+    pub kind: TraceKind,
+    /// To whom.
+    pub entity: u64,
+    /// With which number.
+    pub value: u64,
+    /// The hash after it.
+    pub hash: u64,
+}
+
+/// The rolling hash.
+#[derive(Clone, Debug)]
+pub struct Trace {
+    hash: u64,
+    events: u64,
+    recorded: Option<Vec<TraceEvent>>,
+}
+
+impl Default for Trace {
+    fn default() -> Trace {
+        Trace { hash: 0x243f_6a88_85a3_08d3, events: 0, recorded: None }
+    }
+}
+
+impl Trace {
+    /// Keeps every event from now on, for comparing two runs.
+    pub fn record(&mut self) {
+        self.recorded.get_or_insert_default();
+    }
+
+    /// The events kept since `record`.
+    pub fn recorded(&self) -> &[TraceEvent] {
+        self.recorded.as_deref().unwrap_or_default()
+    }
+
+    /// Notes an event.
+    pub fn note(&mut self, kind: TraceKind, entity: u64, value: u64) {
+        self.events += 1;
+        self.word(u64::from(kind as u16));
+        self.word(entity);
+        self.word(value);
+        if let Some(recorded) = &mut self.recorded {
+            recorded.push(TraceEvent { kind, entity, value, hash: self.hash });
+        }
+    }
+
+    /// Adds bytes to the hash, with their length, however they were cut.
+    pub fn bytes(&mut self, bytes: &[u8]) {
+        let mut chunks = bytes.chunks_exact(8);
+        for chunk in &mut chunks {
+            self.word(u64::from_le_bytes(chunk.try_into().expect("chunks_exact gives eight bytes")));
+        }
+        let mut tail = [0; 8];
+        let rest = chunks.remainder();
+        tail[..rest.len()].copy_from_slice(rest);
+        self.word(u64::from_le_bytes(tail));
+        self.word(bytes.len() as u64);
+    }
+
+    /// The hash so far.
+    pub fn hash(&self) -> u64 {
+        self.hash
+    }
+
+    /// How many events were noted.
+    pub fn events(&self) -> u64 {
+        self.events
+    }
+
+    #[expect(clippy::cast_possible_truncation, reason = "the two halves of a product are folded into one word")]
+    fn word(&mut self, word: u64) {
+        let product = u128::from(self.hash.rotate_left(29) ^ word) * 0x9e37_79b9_7f4a_7c15_u128;
+        self.hash = ((product >> 64) as u64 ^ product as u64).wrapping_add(0x13_198a_2e03_7073);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn order_length_and_every_byte_matter() {
+        let hash = |notes: &[(u64, &[u8])]| {
+            let mut trace = Trace::default();
+            for (value, bytes) in notes {
+                trace.note(TraceKind::Read, 1, *value);
+                trace.bytes(bytes);
+            }
+            trace.hash()
+        };
+        let first = hash(&[(1, b"abcdefghi"), (2, b"")]);
+        assert_eq!(first, hash(&[(1, b"abcdefghi"), (2, b"")]));
+        assert_ne!(first, hash(&[(2, b""), (1, b"abcdefghi")]));
+        assert_ne!(first, hash(&[(1, b"abcdefghj"), (2, b"")]));
+        assert_ne!(first, hash(&[(1, b"abcdefghi\0"), (2, b"")]));
+    }
+}

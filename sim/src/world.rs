@@ -1,0 +1,263 @@
+//! The simulated machine as its owner sees it: makers for the broker, sockets for clients, time for the scheduler.
+//!
+//! It must not know Kafka, nor who is stepped when. One thread; a world with the same options and the same calls is the same.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use klamm::types::{Instant, Now};
+
+use crate::client_socket::ClientSocket;
+use crate::flaw::Flaw;
+use crate::kernel::{Kernel, Shared};
+use crate::keyed::{Chance, Draw, Fired, Overrides, Site, Swarm};
+use crate::network_state::SelectorState;
+use crate::sim_clock::SimClock;
+use crate::sim_disk::SimDisk;
+use crate::sim_listener::SimListener;
+use crate::sim_parker::SimParker;
+use crate::sim_selector::{SelectorId, SimSelector};
+use crate::trace::{TraceEvent, TraceKind};
+
+/// What a world is made from.
+#[derive(Clone, Debug)]
+pub struct WorldOptions {
+    /// The root of every decision.
+    pub seed: u64,
+    /// Which faults exist, and how often they fire.
+    pub swarm: Swarm,
+    /// Layers over the decisions.
+    pub overrides: Overrides,
+    /// A planted defect of the makers, to prove that a check can fail.
+    pub flaw: Option<Flaw>,
+}
+
+impl WorldOptions {
+    /// What `seed` alone decides.
+    pub fn from_seed(seed: u64) -> WorldOptions {
+        WorldOptions { seed, swarm: Swarm::from_seed(seed), overrides: Overrides::default(), flaw: None }
+    }
+
+    /// A world without faults.
+    pub fn calm(seed: u64) -> WorldOptions {
+        WorldOptions { seed, swarm: Swarm::calm(), overrides: Overrides::default(), flaw: None }
+    }
+}
+
+/// How the broker goes down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Crash {
+    /// The process is killed: sockets are closed by the kernel, the page cache survives.
+    Process,
+    /// The machine loses its power: sockets fall silent, and of what was not synced only chance says what is left.
+    Power,
+}
+
+/// The machine.
+#[derive(Clone, Debug)]
+pub struct World {
+    shared: Shared,
+}
+
+impl World {
+    /// A machine at time 0, with an empty disk.
+    pub fn new(options: WorldOptions) -> World {
+        let chance = Chance::new(options.seed, options.swarm, options.overrides);
+        World { shared: Shared::new(Kernel::new(chance, options.flaw)) }
+    }
+
+    // ---- makers for the broker
+
+    /// Its clock.
+    pub fn clock(&self) -> SimClock {
+        SimClock::new(self.shared.clone())
+    }
+
+    /// Its disk.
+    pub fn disk(&self) -> SimDisk {
+        SimDisk::new(self.shared.clone())
+    }
+
+    /// A selector. `entity` is a stable name for chance, such as the Processor's number.
+    pub fn selector(&self, entity: u64) -> SimSelector {
+        let mut kernel = self.shared.lock();
+        let id = u32::try_from(kernel.network.selectors.len()).expect("selectors are few");
+        kernel.network.selectors.push(SelectorState { entity, ready: Default::default(), wakes: 0 });
+        drop(kernel);
+        SimSelector::new(self.shared.clone(), id)
+    }
+
+    /// A listening socket; port 0 lets the network choose, a port in use is refused.
+    pub fn listen(&self, address: SocketAddr, backlog: usize) -> io::Result<SimListener> {
+        let mut kernel = self.shared.lock();
+        let index = kernel.listen(address, backlog).map_err(io::Error::from_raw_os_error)?;
+        let boot = kernel.boot;
+        drop(kernel);
+        Ok(SimListener::new(self.shared.clone(), index, boot))
+    }
+
+    /// The sleep of a role that waits on a queue.
+    pub fn parker(&self) -> Arc<SimParker> {
+        Arc::new(SimParker::default())
+    }
+
+    // ---- clients
+
+    /// Starts to connect. `identity` names the connection for chance: client and attempt, never a running number of the world.
+    pub fn connect(&self, identity: u64, from: SocketAddr, to: SocketAddr) -> ClientSocket {
+        let stream = self.shared.lock().connect(identity, from, to);
+        ClientSocket::new(self.shared.clone(), stream)
+    }
+
+    /// The identity of a connection whose client has news (connected, refused, bytes, room, end, reset) since it was last named.
+    pub fn next_touched_client(&self) -> Option<u64> {
+        let mut kernel = self.shared.lock();
+        let stream = kernel.network.touched.pop_front()?;
+        let state = kernel.network.stream(stream);
+        state.client_touched = false;
+        Some(state.identity)
+    }
+
+    /// Lets nothing arrive on a connection, in either direction, before `until`, of what is sent from now on.
+    pub fn clog(&self, identity: u64, until: Instant) {
+        let mut kernel = self.shared.lock();
+        for stream in kernel.network.streams.iter_mut().filter(|stream| stream.identity == identity) {
+            stream.clogged_until = stream.clogged_until.max(until.0);
+        }
+    }
+
+    // ---- time and readiness, for the scheduler
+
+    /// Both clocks.
+    pub fn now(&self) -> Now {
+        self.shared.lock().clocks()
+    }
+
+    /// When the next thing in flight comes to its place.
+    pub fn next_due(&self) -> Option<Instant> {
+        self.shared.lock().network.next_due().map(Instant)
+    }
+
+    /// Moves time forward (never back) and does what is due by then.
+    pub fn advance_to(&self, instant: Instant) {
+        let mut kernel = self.shared.lock();
+        loop {
+            // Each thing happens at its own time, since what it causes counts from there.
+            let next = kernel.network.next_due().map_or(instant, |due| Instant(due.min(instant.0)));
+            if next > kernel.now {
+                kernel.now = next;
+                kernel.note(TraceKind::Time, 0, next.0);
+            }
+            kernel.run_due();
+            if kernel.now >= instant {
+                return;
+            }
+        }
+    }
+
+    /// Moves the wall clock by some milliseconds, forward or back.
+    pub fn jump_wall(&self, milliseconds: i64) {
+        let mut kernel = self.shared.lock();
+        kernel.wall_offset_ms = kernel.wall_offset_ms.saturating_add(milliseconds);
+    }
+
+    /// Lets the wall clock run fast (or slow, if negative) by some parts in a million, counted from the start of the run.
+    pub fn set_wall_drift(&self, parts: i64) {
+        self.shared.lock().wall_drift = parts;
+    }
+
+    /// Whether a poll of the selector would show an event, or was asked for by a wake.
+    pub fn is_selector_ready(&self, selector: SelectorId) -> bool {
+        let mut kernel = self.shared.lock();
+        let state = kernel.network.selector(selector.0);
+        state.wakes > 0 || !state.ready.is_empty()
+    }
+
+    // ---- chance and trace
+
+    /// Whether a fault of the scheduler's or of a client's fires now.
+    pub fn fault(&self, site: Site, entity: u64) -> Option<Draw> {
+        self.shared.lock().fault(site, entity)
+    }
+
+    /// A number for a decision of the scheduler's or of a client's.
+    pub fn value(&self, site: Site, entity: u64) -> Draw {
+        self.shared.lock().value(site, entity)
+    }
+
+    /// The faults that fired so far, in order.
+    pub fn fired(&self) -> Vec<Fired> {
+        self.shared.lock().chance.fired().to_vec()
+    }
+
+    /// Notes an event of the scheduler's in the trace.
+    pub fn note(&self, kind: TraceKind, entity: u64, value: u64) {
+        self.shared.lock().note(kind, entity, value);
+    }
+
+    /// The hash of everything that happened so far.
+    pub fn trace_hash(&self) -> u64 {
+        self.shared.lock().trace.hash()
+    }
+
+    /// How many events were noted so far.
+    pub fn events(&self) -> u64 {
+        self.shared.lock().trace.events()
+    }
+
+    /// Keeps every event from now on, to find where two runs part.
+    pub fn record_trace(&self) {
+        self.shared.lock().trace.record();
+    }
+
+    /// The events kept since `record_trace`.
+    pub fn recorded_trace(&self) -> Vec<TraceEvent> {
+        self.shared.lock().trace.recorded().to_vec()
+    }
+
+    // ---- the machine's fate
+
+    /// Heals everything: no fault fires from now on, space and descriptors are back.
+    pub fn calm_down(&self) {
+        let mut kernel = self.shared.lock();
+        kernel.chance.calm_down();
+        kernel.network.descriptors_max = u64::MAX;
+        kernel.disk.capacity = 1 << 40;
+        for stream in &mut kernel.network.streams {
+            stream.clogged_until = 0;
+        }
+    }
+
+    /// How many sockets the broker may hold; beyond that, accepting fails with `EMFILE`.
+    pub fn set_descriptors_max(&self, descriptors: u64) {
+        self.shared.lock().network.descriptors_max = descriptors;
+    }
+
+    /// How many accepted connections the broker holds.
+    pub fn open_connections(&self) -> u64 {
+        self.shared.lock().network.descriptors
+    }
+
+    /// The broker goes down. Everything that its process held (selectors, listeners, connections, files, locks) is dead and may be
+    /// dropped at leisure; a new broker makes its own.
+    pub fn crash(&self, crash: Crash) {
+        self.shared.lock().crash(crash);
+    }
+
+    /// Lets the broker go down just before its disk effect of this number (the first is 1), in the middle of whatever step makes
+    /// it. That step's later calls fail; [`World::crashes`] tells the scheduler to let the dead broker go.
+    pub fn crash_before_effect(&self, effect: u64, crash: Crash) {
+        self.shared.lock().crash_before = Some((effect, crash));
+    }
+
+    /// How many effects the broker had on the disk so far: appends, cuts, syncs and changes of entries.
+    pub fn disk_effects(&self) -> u64 {
+        self.shared.lock().disk_effects
+    }
+
+    /// How often the broker has gone down.
+    pub fn crashes(&self) -> u32 {
+        self.shared.lock().boot - 1
+    }
+}

@@ -1,0 +1,159 @@
+//! Decides about the cluster, one decision after the other, and publishes a decision when it is on the disk.
+//!
+//! The rooms decide and replay; this joins them with the metadata log. No answer goes out before its records are durable. It must not
+//! know which API asks.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+
+use bytes::Bytes;
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha12Rng;
+
+use super::partition::Partition;
+use super::read_whole::read_whole;
+use super::start_failure::StartFailure;
+use crate::env::Disk;
+use crate::error_code::ErrorCode;
+use crate::log::{AppendOrigin, Durability};
+use crate::metadata::{ControllerResult, MetadataImage, MetadataLoader, MetadataRecord, encode_batch};
+use crate::types::{LeaderEpoch, Now, Offset};
+
+/// The decider. `D` is what waits for a decision to be durable.
+pub(crate) struct Controller<D> {
+    log: Arc<Partition>,
+    state: Mutex<State<D>>,
+    published: RwLock<Arc<MetadataImage>>,
+}
+
+struct State<D> {
+    loader: MetadataLoader,
+    random: ChaCha12Rng,
+    waiting: VecDeque<Waiting<D>>,
+}
+
+/// A decision whose records are appended and not yet durable.
+struct Waiting<D> {
+    required: Offset,
+    image: Arc<MetadataImage>,
+    deferred: D,
+}
+
+/// A decision that has become durable.
+pub(crate) struct Durable<D> {
+    pub(crate) image: Arc<MetadataImage>,
+    pub(crate) deferred: D,
+}
+
+impl<D> Controller<D> {
+    /// Replays the metadata log.
+    pub(crate) fn load(log: Arc<Partition>, cluster_id: &str, seed: [u8; 32]) -> Result<Controller<D>, StartFailure> {
+        let mut loader = MetadataLoader::new(MetadataImage::empty(cluster_id));
+        for bytes in read_whole(&log.log)? {
+            loader.replay_bytes(&bytes).map_err(|error| StartFailure::Metadata { reason: error.to_string() })?;
+        }
+        let published = RwLock::new(Arc::clone(loader.image()));
+        let state = State { loader, random: ChaCha12Rng::from_seed(seed), waiting: VecDeque::new() };
+        Ok(Controller { log, state: Mutex::new(state), published })
+    }
+
+    /// The metadata log, for whoever syncs it.
+    pub(crate) fn log(&self) -> &Arc<Partition> {
+        &self.log
+    }
+
+    /// The newest image that is durable: what every answer is made from.
+    pub(crate) fn image(&self) -> Arc<MetadataImage> {
+        Arc::clone(&self.published.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Appends records while the broker starts, when nobody waits yet. [`Controller::settle_start`] makes them durable.
+    pub(crate) fn append_at_start(
+        &self,
+        now: Now,
+        decide: impl FnOnce(&MetadataImage, &mut dyn Rng) -> Vec<MetadataRecord>,
+    ) -> Result<(), StartFailure> {
+        let mut state = self.state();
+        let state = &mut *state;
+        let records = decide(state.loader.image(), &mut state.random);
+        if records.is_empty() {
+            return Ok(());
+        }
+        self.append(now, state, records).map(drop).map_err(|error| StartFailure::Metadata {
+            reason: format!("records of this start could not be appended: {error:?}"),
+        })
+    }
+
+    /// Waits until everything appended at the start is on the disk, and publishes it.
+    pub(crate) fn settle_start(&self, disk: &dyn Disk) -> Result<(), StartFailure> {
+        let point = self.log.log.sync_point()?;
+        crate::log::SyncPoint::job(std::iter::once(&point)).run(disk)?;
+        self.log.log.synced(&point);
+        let image = Arc::clone(self.state().loader.image());
+        self.publish(image);
+        Ok(())
+    }
+
+    /// Takes a decision. One without records has nothing to wait for: its response comes back. Else `defer` says what waits for the
+    /// records, and the caller sees to the sync.
+    pub(crate) fn decide<T>(
+        &self,
+        now: Now,
+        decide: impl FnOnce(&MetadataImage, &mut dyn Rng) -> ControllerResult<T>,
+        defer: impl FnOnce(T) -> D,
+    ) -> Result<Decided<T>, ErrorCode> {
+        let mut state = self.state();
+        let state = &mut *state;
+        let ControllerResult { records, response } = decide(state.loader.image(), &mut state.random);
+        if records.is_empty() {
+            return Ok(Decided::Nothing(response));
+        }
+        let required = self.append(now, state, records)?;
+        let image = Arc::clone(state.loader.image());
+        state.waiting.push_back(Waiting { required, image, deferred: defer(response) });
+        Ok(Decided::Appended)
+    }
+
+    /// Takes out the decisions that have become durable, in order. The caller makes them true and then publishes their images.
+    pub(crate) fn take_durable(&self) -> Vec<Durable<D>> {
+        let mut state = self.state();
+        let durable = self.log.log.high_watermark();
+        let count = state.waiting.iter().take_while(|waiting| waiting.required <= durable).count();
+        let taken = state.waiting.drain(..count);
+        taken.map(|Waiting { image, deferred, .. }| Durable { image, deferred }).collect()
+    }
+
+    /// From now on answers are made from this image.
+    pub(crate) fn publish(&self, image: Arc<MetadataImage>) {
+        *self.published.write().unwrap_or_else(PoisonError::into_inner) = image;
+    }
+
+    /// Appends one decision as one batch and replays it: durable state changes only so. Says which offset must be durable.
+    fn append(&self, now: Now, state: &mut State<D>, records: Vec<MetadataRecord>) -> Result<Offset, ErrorCode> {
+        let epoch = LeaderEpoch(state.loader.image().leader_epoch().0.max(1));
+        let batch = encode_batch(&records, now.wall, epoch).map_err(|_| ErrorCode::UnknownServerError)?;
+        let appended = self.log.log.append(now, Bytes::from(batch), AppendOrigin::Replication, Durability::Synced);
+        let appended = appended.map_err(|error| {
+            tracing::error!(%error, "the metadata log takes no records");
+            ErrorCode::from(&error)
+        })?;
+        let next = appended.last_offset.plus(1);
+        state
+            .loader
+            .replay_records(records, appended.base_offset, next, epoch)
+            .expect("a decision is replayed on the image that it was taken on");
+        Ok(next)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State<D>> {
+        self.state.lock().expect("nobody panics while deciding: panics abort the process")
+    }
+}
+
+/// What a decision came to.
+pub(crate) enum Decided<T> {
+    /// Nothing to append: this is the answer.
+    Nothing(T),
+    /// Records are appended; what was deferred comes back when they are durable.
+    Appended,
+}

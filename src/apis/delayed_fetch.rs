@@ -1,0 +1,74 @@
+//! A fetch that waits until there are enough bytes, or its time is over.
+//!
+//! It must not know how bytes are stored: it asks the replica manager to read.
+
+use std::sync::Arc;
+
+use super::answer::Answer;
+use super::fetch_session::{SessionPartition, SessionUse};
+use super::handlers::fetch::respond_fetched;
+use super::partition::Partition;
+use super::replica_manager::{LogKey, ReplicaManager};
+use crate::error_code::ErrorCode;
+use crate::log::{FetchIsolation, UnifiedLog};
+use crate::types::{Instant, Offset, Ticket};
+
+/// All that a fetch asks for, owned.
+#[derive(Debug)]
+pub(crate) struct FetchPlan {
+    pub(crate) partitions: Vec<PartitionPlan>,
+    pub(crate) isolation: FetchIsolation,
+    /// The answer waits for so many bytes.
+    pub(crate) bytes_min: usize,
+    /// The answer holds at most so many, apart from a first batch that is larger.
+    pub(crate) bytes_max: usize,
+    /// Which session the answer belongs to.
+    pub(crate) session: SessionUse,
+}
+
+/// One partition of a fetch.
+#[derive(Debug)]
+pub(crate) struct PartitionPlan {
+    pub(crate) wanted: SessionPartition,
+    /// Where to read, or why that is impossible.
+    pub(crate) source: Result<Arc<Partition>, ErrorCode>,
+}
+
+impl FetchPlan {
+    /// The logs whose growth may complete it.
+    pub(crate) fn keys(&self) -> Vec<LogKey> {
+        self.partitions.iter().filter_map(|partition| partition.source.as_ref().ok().map(|source| source.key)).collect()
+    }
+
+    /// Whether an answer now would hold enough bytes, or an error that the client should hear of at once.
+    pub(crate) fn is_complete(&self, replica_manager: &ReplicaManager) -> bool {
+        if self.bytes_min <= 1 {
+            // The cheap question first: most fetches wait for any byte at all.
+            return self.partitions.iter().any(|partition| match &partition.source {
+                Ok(source) => is_worth_reading(&source.log, partition.wanted.offset, self.isolation),
+                Err(_) => false,
+            });
+        }
+        let fetched = replica_manager.fetch(self);
+        fetched.bytes >= self.bytes_min || fetched.has_read_error
+    }
+
+    /// The answer with whatever there is now.
+    pub(crate) fn answer(&self, now: Instant, replica_manager: &ReplicaManager, ticket: Ticket) -> Answer {
+        respond_fetched(now, ticket, replica_manager, self, replica_manager.fetch(self))
+    }
+}
+
+/// Whether a read from `offset` would find data or an error.
+fn is_worth_reading(log: &UnifiedLog, offset: Offset, isolation: FetchIsolation) -> bool {
+    log.is_offline() || readable_end(log, isolation) > offset || log.log_start_offset() > offset
+}
+
+/// The offset up to which a reader of this isolation sees.
+fn readable_end(log: &UnifiedLog, isolation: FetchIsolation) -> Offset {
+    match isolation {
+        FetchIsolation::LogEnd => log.log_end_offset(),
+        FetchIsolation::HighWatermark => log.high_watermark(),
+        FetchIsolation::TransactionCommitted => log.last_stable_offset(),
+    }
+}

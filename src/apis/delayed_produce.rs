@@ -1,0 +1,57 @@
+//! A produce with acks=all whose batches are appended and not yet on the disk.
+//!
+//! It must not know how the disk is reached: it compares high watermarks.
+
+use std::sync::Arc;
+
+use super::answer::Answer;
+use super::handlers::produce::{TopicOutcome, respond_produced};
+use super::partition::Partition;
+use crate::error_code::ErrorCode;
+use crate::types::{Offset, Ticket};
+
+/// One appended batch that waits.
+#[derive(Debug)]
+pub(crate) struct Awaited {
+    pub(crate) partition: Arc<Partition>,
+    /// The high watermark that makes it durable.
+    pub(crate) required: Offset,
+    /// Where in the outcomes it stands: topic, partition.
+    pub(crate) place: (usize, usize),
+}
+
+impl Awaited {
+    fn is_durable(&self) -> bool {
+        self.partition.log.high_watermark() >= self.required
+    }
+
+    fn is_lost(&self) -> bool {
+        self.partition.log.is_offline()
+    }
+}
+
+/// The parked request.
+#[derive(Debug)]
+pub(crate) struct DelayedProduce {
+    pub(crate) outcomes: Vec<TopicOutcome>,
+    pub(crate) awaited: Vec<Awaited>,
+}
+
+impl DelayedProduce {
+    /// Whether every batch is on the disk, or will never be.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.awaited.iter().all(|awaited| awaited.is_durable() || awaited.is_lost())
+    }
+
+    /// The answer: success for what is durable, an error for the rest. Its outcome is then unknown, never "nothing happened".
+    pub(crate) fn answer(mut self, ticket: Ticket) -> Answer {
+        for awaited in self.awaited.iter().filter(|awaited| !awaited.is_durable()) {
+            let error = if awaited.is_lost() { ErrorCode::KafkaStorageError } else { ErrorCode::RequestTimedOut };
+            let (topic, partition) = awaited.place;
+            if let Some(outcome) = self.outcomes.get_mut(topic).and_then(|topic| topic.partitions.get_mut(partition)) {
+                outcome.fail(error, None);
+            }
+        }
+        respond_produced(ticket, &self.outcomes)
+    }
+}

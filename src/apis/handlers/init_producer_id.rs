@@ -1,0 +1,60 @@
+//! InitProducerId: a producer id for an idempotent producer (KIP-98).
+//!
+//! Transactions are not served: a transactional id gets the answer of a broker that does not coordinate any. It must not know how ids
+//! are kept apart over restarts.
+
+use crate::apis::answer::{Answer, Outcome};
+use crate::apis::api_request::ApiRequest;
+use crate::apis::kafka_apis::KafkaApis;
+use crate::error_code::ErrorCode;
+use crate::protocol::DecodeError;
+use crate::protocol::messages::init_producer_id::{InitProducerIdRequest, InitProducerIdResponse};
+use crate::types::{Now, ProducerId};
+
+/// Gives out an id, or waits for a block of them.
+pub(crate) fn handle(apis: &KafkaApis, now: Now, request: &ApiRequest) -> Result<Outcome, DecodeError> {
+    let message: InitProducerIdRequest<'_> = request.decode()?;
+    if let Some(error) = refusal(&message) {
+        return Ok(respond(request, Err(error)).into());
+    }
+    let mut ids = apis.producer_ids();
+    if let Some(id) = ids.take() {
+        return Ok(respond(request, Ok(id)).into());
+    }
+    if request.is_retry {
+        return Ok(respond(request, Err(ErrorCode::CoordinatorLoadInProgress)).into());
+    }
+    let is_first = ids.wait(Box::new(request.again()));
+    drop(ids);
+    match if is_first { apis.ask_producer_ids(now) } else { Ok(()) } {
+        Ok(()) => Ok(Answer::Later.into()),
+        Err(error) => {
+            apis.producer_ids().take_waiting();
+            Ok(respond(request, Err(error)).into())
+        }
+    }
+}
+
+fn refusal(message: &InitProducerIdRequest<'_>) -> Option<ErrorCode> {
+    let has_id = message.producer_id != -1;
+    let has_epoch = message.producer_epoch != -1;
+    match message.transactional_id {
+        Some("") => Some(ErrorCode::InvalidRequest),
+        _ if has_id != has_epoch => Some(ErrorCode::InvalidRequest),
+        Some(_) => Some(ErrorCode::CoordinatorNotAvailable),
+        None => None,
+    }
+}
+
+fn respond(request: &ApiRequest, id: Result<ProducerId, ErrorCode>) -> Answer {
+    let (error, id, epoch) = match id {
+        Ok(id) => (ErrorCode::None, id.0, 0),
+        Err(error) => (error, -1, -1),
+    };
+    request.respond(&InitProducerIdResponse {
+        error_code: error.code(),
+        producer_id: id,
+        producer_epoch: epoch,
+        ..Default::default()
+    })
+}

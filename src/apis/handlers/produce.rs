@@ -1,0 +1,243 @@
+//! Produce: appends batches, and answers when they are as safe as the client asked.
+//!
+//! It must not know how a batch is checked or where it lies.
+
+use crate::apis::answer::{Answer, Completion, Outcome};
+use crate::apis::api_request::{ApiRequest, respond};
+use crate::apis::delayed_produce::{Awaited, DelayedProduce};
+use crate::apis::kafka_apis::KafkaApis;
+use crate::apis::replica_manager::Appended;
+use crate::apis::request_local::RequestLocal;
+use crate::error_code::ErrorCode;
+use crate::log::Durability;
+use crate::metadata::is_internal_topic;
+use crate::protocol::messages::produce::{
+    BatchIndexAndErrorMessage, PartitionProduceData, PartitionProduceResponse, ProduceRequest, ProduceResponse,
+    TopicProduceData, TopicProduceResponse,
+};
+use crate::protocol::{DecodeError, RecordsField};
+use crate::types::{Now, PartitionIndex, Ticket, TopicId};
+
+/// When the client wants to be answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Acks {
+    /// Never.
+    None,
+    /// When the batch is written.
+    Leader,
+    /// When it is on the disk.
+    All,
+}
+
+/// What became of one topic's batches.
+#[derive(Debug)]
+pub(crate) struct TopicOutcome {
+    pub(crate) name: String,
+    pub(crate) topic_id: TopicId,
+    pub(crate) partitions: Vec<PartitionOutcome>,
+}
+
+/// What became of one partition's batch.
+#[derive(Debug)]
+pub(crate) struct PartitionOutcome {
+    index: i32,
+    error: ErrorCode,
+    base_offset: i64,
+    log_append_time_ms: i64,
+    log_start_offset: i64,
+    record_errors: Vec<(i32, Option<String>)>,
+    message: Option<String>,
+}
+
+impl PartitionOutcome {
+    fn failed(index: i32, error: ErrorCode, message: Option<String>) -> PartitionOutcome {
+        let mut outcome = PartitionOutcome {
+            index,
+            error,
+            base_offset: -1,
+            log_append_time_ms: -1,
+            log_start_offset: -1,
+            record_errors: Vec::new(),
+            message: None,
+        };
+        outcome.fail(error, message);
+        outcome
+    }
+
+    /// Turns it into an error.
+    pub(crate) fn fail(&mut self, error: ErrorCode, message: Option<String>) {
+        self.error = error;
+        self.message = message;
+        self.base_offset = -1;
+        self.log_append_time_ms = -1;
+        self.log_start_offset = -1;
+    }
+}
+
+/// Appends every batch, then answers, parks, stays silent or closes, as `acks` says.
+pub(crate) fn handle(
+    apis: &KafkaApis,
+    now: Now,
+    local: &mut RequestLocal,
+    request: &ApiRequest,
+) -> Result<Outcome, DecodeError> {
+    let message: ProduceRequest<'_> = request.decode()?;
+    let acks = match message.acks {
+        0 => Acks::None,
+        1 => Acks::Leader,
+        -1 => Acks::All,
+        _ => return Ok(refuse_all(request, &message, ErrorCode::InvalidRequiredAcks).into()),
+    };
+    let mut produce = Produce { apis, now, local, request, acks, awaited: Vec::new(), completions: Vec::new() };
+    let topics = message.topic_data.iter().filter(|topic| !topic.partition_data.is_empty());
+    let outcomes: Vec<TopicOutcome> =
+        topics.enumerate().map(|(place, topic)| produce.append_topic(place, topic)).collect();
+    let (awaited, mut completions) = (produce.awaited, produce.completions);
+    let answer = match acks {
+        Acks::None if has_error(&outcomes) => Answer::Close("acks=0 and an error, of which only the close can tell"),
+        Acks::None => Answer::Nothing,
+        Acks::Leader => respond_produced(request.ticket, &outcomes),
+        Acks::All if awaited.is_empty() => respond_produced(request.ticket, &outcomes),
+        Acks::All => {
+            let delayed = DelayedProduce { outcomes, awaited };
+            completions.extend(apis.replica_manager().park_produce(now, request.ticket, message.timeout_ms, delayed));
+            Answer::Later
+        }
+    };
+    Ok(Outcome { answer, completions })
+}
+
+/// One request on its way through its partitions.
+struct Produce<'a> {
+    apis: &'a KafkaApis,
+    now: Now,
+    local: &'a mut RequestLocal,
+    request: &'a ApiRequest,
+    acks: Acks,
+    awaited: Vec<Awaited>,
+    completions: Vec<Completion>,
+}
+
+impl Produce<'_> {
+    fn append_topic(&mut self, place: usize, topic: &TopicProduceData<'_>) -> TopicOutcome {
+        let by_id = self.request.version() >= 13;
+        let partitions = topic.partition_data.iter().enumerate();
+        let partitions = partitions.map(|(at, data)| self.append_partition(by_id, (place, at), topic, data)).collect();
+        TopicOutcome { name: topic.name.to_string(), topic_id: topic.topic_id, partitions }
+    }
+
+    fn append_partition(
+        &mut self,
+        by_id: bool,
+        place: (usize, usize),
+        topic: &TopicProduceData<'_>,
+        data: &PartitionProduceData<'_>,
+    ) -> PartitionOutcome {
+        let replica_manager = self.apis.replica_manager();
+        let index = PartitionIndex(data.index);
+        let found = if by_id {
+            replica_manager.find_by_id(topic.topic_id, index).ok_or(ErrorCode::UnknownTopicId)
+        } else {
+            replica_manager.find(topic.name, index).ok_or(ErrorCode::UnknownTopicOrPartition)
+        };
+        let partition = match found {
+            Ok(found) => found,
+            Err(error) => return PartitionOutcome::failed(data.index, error, None),
+        };
+        if is_internal_topic(&partition.log.topic_partition().topic) && self.request.client_id() != "__admin_client" {
+            return PartitionOutcome::failed(data.index, ErrorCode::InvalidTopicException, None);
+        }
+        let RecordsField::Bytes(records) = data.records else {
+            let message = Some("a produce request must carry one record batch for each partition".to_string());
+            return PartitionOutcome::failed(data.index, ErrorCode::InvalidRecord, message);
+        };
+        let (version, durability) = (self.request.version(), self.durability());
+        let validator = &mut self.local.validator;
+        match replica_manager.append(self.now, validator, &partition, records, version, durability) {
+            Ok(appended) => {
+                let outcome = outcome_of(data.index, &appended);
+                if self.acks == Acks::All && partition.log.high_watermark() <= appended.last_offset {
+                    let required = appended.last_offset.plus(1);
+                    self.awaited.push(Awaited { partition, required, place });
+                } else {
+                    self.completions.extend(replica_manager.high_watermark_moved(self.now, partition.key));
+                }
+                outcome
+            }
+            Err(refusal) => {
+                let mut outcome = PartitionOutcome::failed(data.index, refusal.error, refusal.message);
+                outcome.record_errors = refusal.record_errors;
+                outcome
+            }
+        }
+    }
+
+    fn durability(&self) -> Durability {
+        if self.acks == Acks::All && self.apis.settings().log.acks_all_fsync {
+            Durability::Synced
+        } else {
+            Durability::Written
+        }
+    }
+}
+
+fn outcome_of(index: i32, appended: &Appended) -> PartitionOutcome {
+    PartitionOutcome {
+        index,
+        error: ErrorCode::None,
+        base_offset: appended.base_offset.0,
+        log_append_time_ms: appended.log_append_time.map_or(-1, |time| time.0),
+        log_start_offset: appended.log_start_offset.0,
+        record_errors: Vec::new(),
+        message: None,
+    }
+}
+
+fn has_error(outcomes: &[TopicOutcome]) -> bool {
+    outcomes.iter().flat_map(|topic| &topic.partitions).any(|partition| !partition.error.is_none())
+}
+
+/// Every partition gets the same error, and nothing is appended.
+fn refuse_all(request: &ApiRequest, message: &ProduceRequest<'_>, error: ErrorCode) -> Answer {
+    let outcomes: Vec<TopicOutcome> = message
+        .topic_data
+        .iter()
+        .map(|topic| TopicOutcome {
+            name: topic.name.to_string(),
+            topic_id: topic.topic_id,
+            partitions: topic
+                .partition_data
+                .iter()
+                .map(|data| PartitionOutcome::failed(data.index, error, None))
+                .collect(),
+        })
+        .collect();
+    respond_produced(request.ticket, &outcomes)
+}
+
+/// The answer to a produce request.
+pub(crate) fn respond_produced(ticket: Ticket, outcomes: &[TopicOutcome]) -> Answer {
+    let responses = outcomes.iter().map(|topic| TopicProduceResponse {
+        name: &topic.name,
+        topic_id: topic.topic_id,
+        partition_responses: topic.partitions.iter().map(response_of).collect(),
+    });
+    respond(ticket, &ProduceResponse { responses: responses.collect(), ..Default::default() })
+}
+
+fn response_of(outcome: &PartitionOutcome) -> PartitionProduceResponse<'_> {
+    let record_errors = outcome.record_errors.iter().map(|(index, message)| BatchIndexAndErrorMessage {
+        batch_index: *index,
+        batch_index_error_message: message.as_deref(),
+    });
+    PartitionProduceResponse {
+        index: outcome.index,
+        error_code: outcome.error.code(),
+        base_offset: outcome.base_offset,
+        log_append_time_ms: outcome.log_append_time_ms,
+        log_start_offset: outcome.log_start_offset,
+        record_errors: record_errors.collect(),
+        error_message: outcome.message.as_deref(),
+        ..Default::default()
+    }
+}

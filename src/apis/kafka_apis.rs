@@ -1,0 +1,385 @@
+//! The dispatcher: from an API key to the handler of that API, and what all handlers share.
+//!
+//! It must not know what any single API does.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha12Rng;
+
+use super::answer::{Answer, Completion, Outcome};
+use super::api_request::ApiRequest;
+use super::broker_configs::BrokerConfigs;
+use super::controller::{Controller, Decided};
+use super::deadlines::Deadlines;
+use super::fetch_session::FetchSessionCache;
+use super::handlers;
+use super::log_directory::LogDirectory;
+use super::producer_ids::ProducerIds;
+use super::replica_manager::ReplicaManager;
+use super::request_local::RequestLocal;
+use super::start_failure::StartFailure;
+use super::sync_queue::{SyncQueue, SyncRound};
+use crate::config::{Settings, StaticConfig};
+use crate::env::{Disk, DiskError, SyncJob, Wake};
+use crate::error_code::ErrorCode;
+use crate::log::{LogManager, LogManagerSettings};
+use crate::metadata::{
+    BOOTSTRAP_FEATURES, BrokerEndpoint, BrokerRegistration, ControllerResult, MetadataImage, ProducerIdsBlock,
+    bootstrap, elect_leaders, random_uuid, register_broker,
+};
+use crate::protocol::{ApiKey, DecodeError};
+use crate::types::{BrokerId, ConnectionId, Instant, Now, Ticket, TopicId};
+
+/// How to wake the roles that the handlers give work to.
+pub struct ApiWakers {
+    /// The role that syncs.
+    pub flusher: Arc<dyn Wake>,
+    /// The role that watches deadlines.
+    pub expiry: Arc<dyn Wake>,
+}
+
+/// What waits for a decision of the controller to be durable.
+pub(crate) enum Deferred {
+    /// An answer that is already worded.
+    Answer(Ticket, Answer),
+    /// A request that is handled once more, now that what it needed exists.
+    Retry(Box<ApiRequest>),
+    /// A block of producer ids.
+    ProducerIds(ProducerIdsBlock),
+}
+
+/// Everything that handlers ask.
+pub struct KafkaApis {
+    configs: BrokerConfigs,
+    disk: Arc<dyn Disk>,
+    logs: Arc<LogDirectory>,
+    replica_manager: ReplicaManager,
+    controller: Controller<Deferred>,
+    producer_ids: Mutex<ProducerIds<Box<ApiRequest>>>,
+    deadlines: Arc<Deadlines>,
+    /// The image whose logs exist.
+    followed: Mutex<Arc<MetadataImage>>,
+}
+
+impl KafkaApis {
+    /// Loads logs and metadata, and registers the broker. Waits for the disk.
+    pub fn start(
+        fixed: StaticConfig,
+        now: Now,
+        disk: Arc<dyn Disk>,
+        seed: [u8; 32],
+        wakers: ApiWakers,
+    ) -> Result<KafkaApis, StartFailure> {
+        let mut random = ChaCha12Rng::from_seed(seed);
+        let configs = BrokerConfigs::new(fixed);
+        let settings = configs.settings();
+        let manager = open_logs(&configs, now, Arc::clone(&disk), &mut random)?;
+        let was_clean = manager.directories().iter().all(|directory| directory.was_clean);
+        let cluster_id = manager.cluster_id().to_string();
+        let roots: Vec<PathBuf> = settings.log.dirs.iter().map(PathBuf::from).collect();
+        let logs = Arc::new(LogDirectory::new(manager, roots, ChaCha12Rng::from_seed(drawn(&mut random))));
+        let metadata_log = logs.open_metadata_log(now, &configs)?;
+        let controller = Controller::load(metadata_log, &cluster_id, drawn(&mut random))?;
+        introduce_broker(&controller, &settings, &logs, now, was_clean)?;
+        controller.settle_start(disk.as_ref())?;
+        let deadlines = Arc::new(Deadlines::new(wakers.expiry));
+        let syncs = SyncQueue::new(wakers.flusher);
+        let sessions = FetchSessionCache::new(settings.request.fetch_sessions_max);
+        let random = ChaCha12Rng::from_seed(drawn(&mut random));
+        let replica_manager = ReplicaManager::new(Arc::clone(&logs), syncs, Arc::clone(&deadlines), sessions, random);
+        let image = controller.image();
+        logs.follow(now, &configs, &MetadataImage::empty(""), &image, true);
+        Ok(KafkaApis {
+            configs,
+            disk,
+            logs,
+            replica_manager,
+            controller,
+            producer_ids: Mutex::new(ProducerIds::new()),
+            deadlines,
+            followed: Mutex::new(image),
+        })
+    }
+
+    /// Handles one request.
+    pub fn handle(&self, now: Now, local: &mut RequestLocal, request: ApiRequest) -> Outcome {
+        let handled = match ApiKey::from_code(request.ticket.api_key) {
+            Some(api_key) => self.dispatch(api_key, now, local, &request),
+            None => Ok(Answer::Close("an API that is not served").into()),
+        };
+        handled.unwrap_or_else(|error| {
+            tracing::debug!(peer = %request.peer, api_key = request.ticket.api_key, %error, "malformed request");
+            Answer::Close("a request whose body cannot be read").into()
+        })
+    }
+
+    fn dispatch(
+        &self,
+        api_key: ApiKey,
+        now: Now,
+        local: &mut RequestLocal,
+        request: &ApiRequest,
+    ) -> Result<Outcome, DecodeError> {
+        match api_key {
+            ApiKey::Produce => handlers::produce::handle(self, now, local, request),
+            ApiKey::Fetch => handlers::fetch::handle(self, now, request),
+            ApiKey::ListOffsets => handlers::list_offsets::handle(self, request),
+            ApiKey::Metadata => handlers::metadata::handle(self, now, request),
+            ApiKey::ApiVersions => handlers::api_versions::handle(self, request),
+            ApiKey::InitProducerId => handlers::init_producer_id::handle(self, now, request),
+            _ => Ok(Answer::Close("an API that is not served").into()),
+        }
+    }
+
+    /// Has the controller decide. The answer to a decision without records is worded by `word` and given at once; else it is given when
+    /// the records are durable.
+    pub(crate) fn decide<T>(
+        &self,
+        now: Now,
+        ticket: Ticket,
+        decide: impl FnOnce(&MetadataImage, &mut dyn Rng) -> ControllerResult<T>,
+        word: impl Fn(&T) -> Answer,
+    ) -> Result<Answer, ErrorCode> {
+        let decided = self.controller.decide(now, decide, |response| Deferred::Answer(ticket, word(&response)))?;
+        Ok(match decided {
+            Decided::Nothing(response) => word(&response),
+            Decided::Appended => {
+                self.replica_manager.want_sync(self.controller.log());
+                Answer::Later
+            }
+        })
+    }
+
+    /// Has the controller decide something that this request needs, and handles the request once more when it is durable. `None` if
+    /// there was nothing to append, so that waiting would not help.
+    pub(crate) fn decide_and_retry<T>(
+        &self,
+        now: Now,
+        request: &ApiRequest,
+        decide: impl FnOnce(&MetadataImage, &mut dyn Rng) -> ControllerResult<T>,
+    ) -> Option<Answer> {
+        let retry = Deferred::Retry(Box::new(request.again()));
+        match self.controller.decide(now, decide, |_| retry) {
+            Ok(Decided::Appended) => {
+                self.replica_manager.want_sync(self.controller.log());
+                Some(Answer::Later)
+            }
+            Ok(Decided::Nothing(_)) | Err(_) => None,
+        }
+    }
+
+    /// Asks the controller for a block of producer ids.
+    pub(crate) fn ask_producer_ids(&self, now: Now) -> Result<(), ErrorCode> {
+        let allocate = |image: &MetadataImage, _: &mut dyn Rng| {
+            crate::metadata::allocate_producer_ids(image, self.broker_id())
+                .unwrap_or_else(|_| ControllerResult { records: Vec::new(), response: NO_PRODUCER_IDS })
+        };
+        match self.controller.decide(now, allocate, Deferred::ProducerIds)? {
+            Decided::Appended => {
+                self.replica_manager.want_sync(self.controller.log());
+                Ok(())
+            }
+            Decided::Nothing(_) => Err(ErrorCode::UnknownServerError),
+        }
+    }
+
+    /// Forgets what a connection waited for.
+    pub fn connection_closed(&self, _now: Now, connection: ConnectionId) -> Vec<Completion> {
+        self.replica_manager.connection_closed(connection);
+        Vec::new()
+    }
+
+    /// Ends what has waited long enough.
+    pub fn expire(&self, now: Now) -> Vec<Completion> {
+        self.replica_manager.expire(now)
+    }
+
+    /// When something must be ended next. To be asked right before the expiry role sleeps.
+    pub fn next_deadline(&self) -> Option<Instant> {
+        self.deadlines.disarm();
+        let next = self.replica_manager.next_deadline();
+        self.deadlines.arm(next);
+        next
+    }
+
+    /// What to sync now, if anything waits for it.
+    pub fn begin_sync(&self, _now: Now) -> Option<(SyncRound, SyncJob)> {
+        self.replica_manager.begin_sync()
+    }
+
+    /// Takes the outcome of a sync: answers all that it made durable.
+    pub fn end_sync(&self, now: Now, round: SyncRound, result: Result<(), DiskError>) -> Vec<Completion> {
+        let mut completions = self.replica_manager.end_sync(now, round, result);
+        for durable in self.controller.take_durable() {
+            self.follow(now, &durable.image);
+            self.controller.publish(durable.image);
+            completions.extend(self.complete(now, durable.deferred));
+        }
+        completions
+    }
+
+    /// Does what is due for the logs.
+    pub fn keep_logs(&self, now: Now) {
+        for log in self.logs.manager().logs() {
+            if let Err(error) = log.maintain(now) {
+                tracing::error!(partition = %log.topic_partition(), %error, "upkeep of a log failed");
+            }
+        }
+    }
+
+    /// Answers what waits for data: the broker is about to stop. What waits for the disk is answered by the sync.
+    pub fn drain(&self, now: Now) -> Vec<Completion> {
+        self.replica_manager.release_fetches(now)
+    }
+
+    /// Syncs everything and marks the logs as cleanly shut down. Waits for the disk; nothing is appended any more.
+    pub fn shut_down(&self) -> Result<(), StartFailure> {
+        let broker_epoch = self.controller.image().broker(self.broker_id()).map_or(-1, |broker| broker.broker_epoch);
+        Ok(self.logs.manager().shutdown(broker_epoch)?)
+    }
+
+    /// Makes an image true: logs for new partitions, none for removed ones.
+    fn follow(&self, now: Now, image: &Arc<MetadataImage>) {
+        let mut followed = self.followed.lock().expect("nobody panics while following: panics abort the process");
+        self.logs.follow(now, &self.configs, &followed, image, false);
+        *followed = Arc::clone(image);
+    }
+
+    fn complete(&self, now: Now, deferred: Deferred) -> Vec<Completion> {
+        match deferred {
+            Deferred::Answer(ticket, answer) => vec![Completion { ticket, answer }],
+            Deferred::Retry(request) => self.handle_again(now, *request),
+            Deferred::ProducerIds(block) => {
+                let waiting = self.producer_ids().refill(&block);
+                waiting.into_iter().flat_map(|request| self.handle_again(now, *request)).collect()
+            }
+        }
+    }
+
+    fn handle_again(&self, now: Now, request: ApiRequest) -> Vec<Completion> {
+        let ticket = request.ticket;
+        let Outcome { answer, mut completions } = self.handle(now, &mut RequestLocal::new(), request);
+        if !matches!(answer, Answer::Later) {
+            completions.push(Completion { ticket, answer });
+        }
+        completions
+    }
+
+    pub(crate) fn producer_ids(&self) -> MutexGuard<'_, ProducerIds<Box<ApiRequest>>> {
+        self.producer_ids.lock().expect("nobody panics while holding the ids: panics abort the process")
+    }
+
+    pub(crate) fn configs(&self) -> &BrokerConfigs {
+        &self.configs
+    }
+
+    pub(crate) fn settings(&self) -> Arc<Settings> {
+        self.configs.settings()
+    }
+
+    pub(crate) fn replica_manager(&self) -> &ReplicaManager {
+        &self.replica_manager
+    }
+
+    /// The newest durable image.
+    pub(crate) fn image(&self) -> Arc<MetadataImage> {
+        self.controller.image()
+    }
+
+    pub(crate) fn disk(&self) -> &Arc<dyn Disk> {
+        &self.disk
+    }
+
+    pub(crate) fn broker_id(&self) -> BrokerId {
+        self.settings().node.broker_id
+    }
+
+    /// The address that a client of this request's listener is told: the advertised one, else the one that it reached.
+    pub(crate) fn advertised(&self, request: &ApiRequest) -> (String, i32) {
+        let settings = self.settings();
+        let advertised =
+            settings.network.listeners.get(request.listener).and_then(|listener| listener.advertised.as_ref());
+        let reached = request.local.unwrap_or(SocketAddr::from(([127, 0, 0, 1], 0)));
+        match advertised {
+            Some(endpoint) if !endpoint.host.is_empty() => (endpoint.host.clone(), i32::from(endpoint.port)),
+            Some(endpoint) => (reached.ip().to_string(), i32::from(endpoint.port)),
+            None => (reached.ip().to_string(), i32::from(reached.port())),
+        }
+    }
+}
+
+/// Stands for a block that could not be had.
+const NO_PRODUCER_IDS: ProducerIdsBlock = ProducerIdsBlock { first: crate::types::ProducerId(0), size: 0 };
+
+fn drawn(random: &mut ChaCha12Rng) -> [u8; 32] {
+    let mut seed = [0; 32];
+    random.fill_bytes(&mut seed);
+    seed
+}
+
+fn open_logs(
+    configs: &BrokerConfigs,
+    now: Now,
+    disk: Arc<dyn Disk>,
+    random: &mut ChaCha12Rng,
+) -> Result<LogManager, StartFailure> {
+    let settings = configs.settings();
+    let manager_settings = LogManagerSettings {
+        directories: settings.log.dirs.iter().map(PathBuf::from).collect(),
+        node_id: settings.node.broker_id,
+        cluster_id: settings.node.cluster_id.clone(),
+        free_bytes_min: settings.log.free_bytes_min,
+        file_delete_delay_ms: settings.topic_defaults.file_delete_delay_ms,
+    };
+    // The topics' own configs are in a log of their own; they are set once that is replayed.
+    let none = MetadataImage::empty("");
+    let settings_of = |topic: &str| configs.log_settings(&none, &Arc::from(topic));
+    let mut unique = || (u128::from(random.next_u64()) << 64) | u128::from(random.next_u64());
+    Ok(LogManager::open(disk, manager_settings, &settings_of, &mut unique, now)?)
+}
+
+/// Appends what this start says about the cluster: its features if it is new, this broker, and new leader epochs.
+///
+/// An unclean start raises the epochs: a consumer that had read records which a power cut took learns of it (KIP-320).
+fn introduce_broker(
+    controller: &Controller<Deferred>,
+    settings: &Settings,
+    logs: &LogDirectory,
+    now: Now,
+    was_clean: bool,
+) -> Result<(), StartFailure> {
+    let log_dirs: Vec<TopicId> =
+        logs.manager().directories().iter().filter_map(|directory| TopicId::from_base64(&directory.id)).collect();
+    let broker_id = settings.node.broker_id;
+    controller.append_at_start(now, |image, _| {
+        if image.features().next().is_none() { bootstrap(&BOOTSTRAP_FEATURES) } else { Vec::new() }
+    })?;
+    controller.append_at_start(now, |image, mut random| {
+        let endpoints = settings.network.listeners.iter().map(|listener| {
+            let endpoint = listener.advertised.as_ref().unwrap_or(&listener.endpoint);
+            BrokerEndpoint {
+                name: Arc::from(endpoint.name.as_str()),
+                host: Arc::from(endpoint.host.as_str()),
+                port: endpoint.port,
+                security_protocol: 0,
+            }
+        });
+        let registration = BrokerRegistration {
+            broker_id,
+            incarnation_id: random_uuid(&mut random),
+            broker_epoch: 0,
+            endpoints: endpoints.collect(),
+            features: Vec::new(),
+            rack: settings.node.rack.as_deref().map(Arc::from),
+            fenced: false,
+            in_controlled_shutdown: false,
+            log_dirs,
+            cordoned_log_dirs: Vec::new(),
+        };
+        register_broker(image, registration)
+    })?;
+    controller.append_at_start(now, |image, _| elect_leaders(image, broker_id, was_clean))
+}

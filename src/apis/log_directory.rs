@@ -1,0 +1,191 @@
+//! Which log belongs to which topic id: the names and ids that requests use, joined with the logs on disk.
+//!
+//! It follows the metadata image: new partitions get logs, removed topics lose theirs. It must not know what a request wants of a log.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+use rand::Rng;
+use rand_chacha::ChaCha12Rng;
+
+use super::broker_configs::BrokerConfigs;
+use super::partition::Partition;
+use super::replica_manager::LogKey;
+use crate::env::SyncJob;
+use crate::log::{LogError, LogManager, SyncPoint};
+use crate::lookup_map::LookupMap;
+use crate::metadata::{MetadataImage, TopicImage};
+use crate::types::{Now, PartitionIndex, TopicId, TopicPartition};
+
+/// So many files are synced one by one; for more, one sync of the whole file system costs less.
+const FILES_SYNCED_ONE_BY_ONE: usize = 2;
+
+/// All logs, by the topic's name and by its id.
+pub(crate) struct LogDirectory {
+    manager: LogManager,
+    roots: Vec<PathBuf>,
+    random: Mutex<ChaCha12Rng>,
+    index: RwLock<Index>,
+}
+
+#[derive(Default)]
+struct Index {
+    ids: LookupMap<Arc<str>, TopicId>,
+    partitions: LookupMap<LogKey, Arc<Partition>>,
+}
+
+impl LogDirectory {
+    /// No topic yet. `random` makes the names of deleted folders.
+    pub(crate) fn new(manager: LogManager, roots: Vec<PathBuf>, random: ChaCha12Rng) -> LogDirectory {
+        LogDirectory { manager, roots, random: Mutex::new(random), index: RwLock::default() }
+    }
+
+    pub(crate) fn manager(&self) -> &LogManager {
+        &self.manager
+    }
+
+    pub(crate) fn find(&self, topic: &str, partition: PartitionIndex) -> Option<Arc<Partition>> {
+        let index = self.index.read().unwrap_or_else(PoisonError::into_inner);
+        let key = LogKey { topic_id: *index.ids.get(topic)?, partition };
+        index.partitions.get(&key).cloned()
+    }
+
+    pub(crate) fn find_by_id(&self, topic_id: TopicId, partition: PartitionIndex) -> Option<Arc<Partition>> {
+        let index = self.index.read().unwrap_or_else(PoisonError::into_inner);
+        index.partitions.get(&LogKey { topic_id, partition }).cloned()
+    }
+
+    /// Makes the difference between two images true on disk. Returns the partitions that are new and those that are gone.
+    pub(crate) fn follow(
+        &self,
+        now: Now,
+        configs: &BrokerConfigs,
+        before: &MetadataImage,
+        after: &MetadataImage,
+        is_start: bool,
+    ) -> FollowedChange {
+        let all_settings_changed = configs.apply(after);
+        let mut change = FollowedChange::default();
+        for topic in before.topics().filter(|topic| after.topic_by_id(topic.topic_id).is_none()) {
+            change.removed.extend(self.remove_topic(now, topic));
+        }
+        for topic in after.topics() {
+            let known = before.topic_by_id(topic.topic_id);
+            if !known.is_some_and(|known| Arc::ptr_eq(known, topic)) {
+                change.added.extend(self.open_topic(now, configs, after, topic, is_start));
+            }
+            if all_settings_changed || configs_differ(before, after, &topic.name) {
+                self.set_settings(configs, after, topic);
+            }
+        }
+        change
+    }
+
+    /// Opens the logs that a topic has and this directory has not, and lets all lead in the epochs that the image says.
+    fn open_topic(
+        &self,
+        now: Now,
+        configs: &BrokerConfigs,
+        image: &MetadataImage,
+        topic: &TopicImage,
+        is_start: bool,
+    ) -> Vec<Arc<Partition>> {
+        let settings = configs.log_settings(image, &topic.name);
+        let mut added = Vec::new();
+        for (partition, registration) in &topic.partitions {
+            let key = LogKey { topic_id: topic.topic_id, partition: *partition };
+            let found = match self.find_by_id(key.topic_id, key.partition) {
+                Some(found) => found,
+                None => {
+                    let name = TopicPartition { topic: Arc::clone(&topic.name), partition: *partition };
+                    match self.manager.create(now, &name, topic.topic_id, Arc::clone(&settings), !is_start) {
+                        Ok(log) => {
+                            let opened = Arc::new(Partition { key, log });
+                            self.insert(&topic.name, Arc::clone(&opened));
+                            added.push(Arc::clone(&opened));
+                            opened
+                        }
+                        Err(error) => {
+                            tracing::error!(partition = %name, %error, "a partition has no log and cannot be served");
+                            continue;
+                        }
+                    }
+                }
+            };
+            found.log.become_leader(registration.leader_epoch);
+        }
+        added
+    }
+
+    fn insert(&self, topic: &Arc<str>, partition: Arc<Partition>) {
+        let mut index = self.index.write().unwrap_or_else(PoisonError::into_inner);
+        index.ids.insert(Arc::clone(topic), partition.key.topic_id);
+        index.partitions.insert(partition.key, partition);
+    }
+
+    fn remove_topic(&self, now: Now, topic: &TopicImage) -> Vec<Arc<Partition>> {
+        let removed: Vec<Arc<Partition>> = {
+            let mut index = self.index.write().unwrap_or_else(PoisonError::into_inner);
+            if index.ids.get(&*topic.name) == Some(&topic.topic_id) {
+                index.ids.remove(&*topic.name);
+            }
+            let keys =
+                topic.partitions.keys().map(|partition| LogKey { topic_id: topic.topic_id, partition: *partition });
+            keys.filter_map(|key| index.partitions.remove(&key)).collect()
+        };
+        for partition in &removed {
+            let name = partition.log.topic_partition();
+            if let Err(error) = self.manager.delete(now, name, self.unique()) {
+                tracing::error!(partition = %name, %error, "the files of a deleted topic could not be moved away");
+            }
+        }
+        removed
+    }
+
+    fn set_settings(&self, configs: &BrokerConfigs, image: &MetadataImage, topic: &TopicImage) {
+        let settings = configs.log_settings(image, &topic.name);
+        for partition in topic.partitions.keys() {
+            if let Some(partition) = self.find_by_id(topic.topic_id, *partition) {
+                partition.log.set_settings(Arc::clone(&settings));
+            }
+        }
+    }
+
+    /// The log of the metadata itself, which is no topic that clients find.
+    pub(crate) fn open_metadata_log(&self, now: Now, configs: &BrokerConfigs) -> Result<Arc<Partition>, LogError> {
+        let topic: Arc<str> = Arc::from(crate::metadata::CLUSTER_METADATA_TOPIC_NAME);
+        let settings = configs.log_settings(&MetadataImage::empty(""), &topic);
+        let settings = Arc::new(crate::log::LogSettings { delete: false, compact: false, ..(*settings).clone() });
+        let key = LogKey { topic_id: TopicId::METADATA, partition: PartitionIndex(0) };
+        let name = TopicPartition { topic, partition: key.partition };
+        let log = self.manager.create(now, &name, key.topic_id, settings, true)?;
+        Ok(Arc::new(Partition { key, log }))
+    }
+
+    /// The cheapest job that covers these points.
+    pub(crate) fn sync_job<'a>(&self, points: impl Iterator<Item = &'a SyncPoint>) -> SyncJob {
+        match SyncPoint::job(points) {
+            SyncJob::Files { files, directories } if files.len() + directories.len() <= FILES_SYNCED_ONE_BY_ONE => {
+                SyncJob::Files { files, directories }
+            }
+            SyncJob::Files { .. } | SyncJob::All(_) => SyncJob::All(self.roots.clone()),
+        }
+    }
+
+    fn unique(&self) -> u128 {
+        let mut random = self.random.lock().unwrap_or_else(PoisonError::into_inner);
+        (u128::from(random.next_u64()) << 64) | u128::from(random.next_u64())
+    }
+}
+
+/// What following an image changed.
+#[derive(Default)]
+pub(crate) struct FollowedChange {
+    pub(crate) added: Vec<Arc<Partition>>,
+    pub(crate) removed: Vec<Arc<Partition>>,
+}
+
+fn configs_differ(before: &MetadataImage, after: &MetadataImage, topic: &Arc<str>) -> bool {
+    let resource = crate::metadata::ConfigResource::topic(Arc::clone(topic));
+    before.configs(&resource) != after.configs(&resource)
+}

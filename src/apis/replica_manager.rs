@@ -1,0 +1,372 @@
+//! The seam between requests and logs: append, read, and those who wait for either (Kafka's type of the same name; there are no
+//! replicas on one node).
+//!
+//! Offsets come out of appends and nowhere else. It must not know how a request or an answer is worded.
+
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use rand::Rng;
+use rand_chacha::ChaCha12Rng;
+
+use super::answer::Completion;
+use super::deadlines::Deadlines;
+use super::delayed_fetch::{FetchPlan, PartitionPlan};
+use super::delayed_produce::DelayedProduce;
+use super::fetch_session::{FetchSessionCache, SessionPartition, Told};
+use super::leader_epoch::{check_leader_epoch, diverging_epoch};
+use super::log_directory::LogDirectory;
+use super::partition::Partition;
+use super::sync_queue::{SyncQueue, SyncRound};
+use crate::env::{DiskError, Piece, SyncJob};
+use crate::error_code::ErrorCode;
+use crate::log::log_validator::{LogValidator, ValidationError, ValidationOrigin};
+use crate::log::{AbortedTransaction, AppendError, Durability, ReadError, SyncPoint, TransactionContext, UnifiedLog};
+use crate::purgatory::Purgatory;
+use crate::types::{ConnectionId, Instant, LeaderEpoch, Now, Offset, PartitionIndex, Ticket, TopicId, WallTime};
+
+/// Names a log for as long as its topic lives: topics that are made again have another id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct LogKey {
+    pub(crate) topic_id: TopicId,
+    pub(crate) partition: PartitionIndex,
+}
+
+/// What an append did.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Appended {
+    pub(crate) base_offset: Offset,
+    pub(crate) last_offset: Offset,
+    pub(crate) log_start_offset: Offset,
+    /// The broker's own timestamp, if the topic stamps records itself.
+    pub(crate) log_append_time: Option<WallTime>,
+}
+
+/// Why a batch was not appended.
+#[derive(Debug)]
+pub(crate) struct Refusal {
+    pub(crate) error: ErrorCode,
+    pub(crate) message: Option<String>,
+    /// The records at fault: place in the batch, and what is wrong.
+    pub(crate) record_errors: Vec<(i32, Option<String>)>,
+}
+
+impl From<AppendError> for Refusal {
+    fn from(error: AppendError) -> Refusal {
+        Refusal { error: ErrorCode::from(&error), message: Some(error.to_string()), record_errors: Vec::new() }
+    }
+}
+
+impl From<ValidationError> for Refusal {
+    fn from(error: ValidationError) -> Refusal {
+        let (code, message) = (ErrorCode::from(&error), Some(error.to_string()));
+        let record_errors = match error {
+            ValidationError::InvalidRecords(rejected) | ValidationError::InvalidTimestamps(rejected) => {
+                rejected.into_iter().map(|record| (record.batch_index, Some(record.message.to_string()))).collect()
+            }
+            _ => Vec::new(),
+        };
+        Refusal { error: code, message, record_errors }
+    }
+}
+
+/// What a fetch found, in the order of its plan.
+#[derive(Debug)]
+pub(crate) struct Fetched {
+    pub(crate) partitions: Vec<FetchedPartition>,
+    pub(crate) bytes: usize,
+    /// A partition could be found and not read: the client should hear of it at once.
+    pub(crate) has_read_error: bool,
+}
+
+/// One partition of a fetch.
+#[derive(Debug)]
+pub(crate) struct FetchedPartition {
+    pub(crate) error: ErrorCode,
+    pub(crate) high_watermark: Offset,
+    pub(crate) last_stable_offset: Offset,
+    pub(crate) log_start_offset: Offset,
+    /// Only for a reader of committed records.
+    pub(crate) aborted_transactions: Option<Vec<AbortedTransaction>>,
+    /// The epoch and offset up to which the client's log and this one agree, if the client's went another way (KIP-320).
+    pub(crate) diverging: Option<(LeaderEpoch, Offset)>,
+    pub(crate) records: Vec<Piece>,
+}
+
+impl FetchedPartition {
+    /// A partition with an error has no offsets, so that the client looks them up.
+    fn failed(error: ErrorCode) -> FetchedPartition {
+        let none = Offset(-1);
+        FetchedPartition {
+            error,
+            high_watermark: none,
+            last_stable_offset: none,
+            log_start_offset: none,
+            aborted_transactions: None,
+            diverging: None,
+            records: Vec::new(),
+        }
+    }
+
+    /// Where a log stands, without records.
+    fn empty(log: &UnifiedLog) -> FetchedPartition {
+        FetchedPartition {
+            error: ErrorCode::None,
+            high_watermark: log.high_watermark(),
+            last_stable_offset: log.last_stable_offset(),
+            log_start_offset: log.log_start_offset(),
+            ..FetchedPartition::failed(ErrorCode::None)
+        }
+    }
+}
+
+/// Logs and those who wait for them.
+pub(crate) struct ReplicaManager {
+    logs: Arc<LogDirectory>,
+    produces: Mutex<Purgatory<LogKey, DelayedProduce>>,
+    fetches: Mutex<Purgatory<LogKey, FetchPlan>>,
+    sessions: Mutex<FetchSessionCache>,
+    random: Mutex<ChaCha12Rng>,
+    syncs: SyncQueue,
+    deadlines: Arc<Deadlines>,
+}
+
+impl ReplicaManager {
+    pub(crate) fn new(
+        logs: Arc<LogDirectory>,
+        syncs: SyncQueue,
+        deadlines: Arc<Deadlines>,
+        sessions: FetchSessionCache,
+        random: ChaCha12Rng,
+    ) -> ReplicaManager {
+        ReplicaManager {
+            logs,
+            produces: Mutex::new(Purgatory::new()),
+            fetches: Mutex::new(Purgatory::new()),
+            sessions: Mutex::new(sessions),
+            random: Mutex::new(random),
+            syncs,
+            deadlines,
+        }
+    }
+
+    /// The log of a topic's partition.
+    pub(crate) fn find(&self, topic: &str, partition: PartitionIndex) -> Option<Arc<Partition>> {
+        self.logs.find(topic, partition)
+    }
+
+    /// The log of a partition of the topic with this id.
+    pub(crate) fn find_by_id(&self, topic_id: TopicId, partition: PartitionIndex) -> Option<Arc<Partition>> {
+        self.logs.find_by_id(topic_id, partition)
+    }
+
+    /// Asks for a sync of a log that the broker itself appended to.
+    pub(crate) fn want_sync(&self, partition: &Partition) {
+        self.syncs.want(partition.key, &partition.log);
+    }
+
+    /// Appends a client's batch.
+    pub(crate) fn append(
+        &self,
+        now: Now,
+        validator: &mut LogValidator,
+        partition: &Partition,
+        batch: &[u8],
+        produce_version: i16,
+        durability: Durability,
+    ) -> Result<Appended, Refusal> {
+        let validation = partition.log.settings().validation(produce_version >= 7);
+        let validated = validator.validate(batch, &validation, ValidationOrigin::Client, now)?;
+        let log_append_time = validated.log_append_time;
+        let appended = partition.log.append_validated(now, &validated, durability, TransactionContext::default())?;
+        if durability == Durability::Synced || appended.is_sync_due {
+            self.syncs.want(partition.key, &partition.log);
+        }
+        Ok(Appended {
+            base_offset: appended.base_offset,
+            last_offset: appended.last_offset,
+            log_start_offset: appended.log_start_offset,
+            log_append_time,
+        })
+    }
+
+    /// Parks a produce until its batches are durable. Returns it at once if they are by now.
+    pub(crate) fn park_produce(
+        &self,
+        now: Now,
+        ticket: Ticket,
+        timeout_ms: i32,
+        delayed: DelayedProduce,
+    ) -> Vec<Completion> {
+        let keys: Vec<LogKey> = delayed.awaited.iter().map(|awaited| awaited.partition.key).collect();
+        let deadline = now.instant.after_ms(i64::from(timeout_ms));
+        self.deadlines.add(deadline);
+        self.produces().watch(ticket, delayed, keys.clone(), deadline);
+        // The sync may have ended between the append and the watch: then nobody would come again.
+        keys.iter().flat_map(|key| self.complete_produces(*key)).collect()
+    }
+
+    /// Reads all partitions of a plan: each gets its own maximum, what is left of the whole, and the first that has any data at least
+    /// one whole batch.
+    pub(crate) fn fetch(&self, plan: &FetchPlan) -> Fetched {
+        let mut fetched = Fetched { partitions: Vec::new(), bytes: 0, has_read_error: false };
+        for partition in &plan.partitions {
+            let read = self.read(plan, partition, fetched.bytes);
+            let read = read.unwrap_or_else(|error| {
+                fetched.has_read_error |= partition.source.is_ok();
+                FetchedPartition::failed(error)
+            });
+            fetched.bytes += read.records.iter().map(Piece::bytes).sum::<usize>();
+            fetched.partitions.push(read);
+        }
+        fetched
+    }
+
+    fn read(&self, plan: &FetchPlan, partition: &PartitionPlan, taken: usize) -> Result<FetchedPartition, ErrorCode> {
+        let log = &partition.source.as_ref().map_err(|error| *error)?.log;
+        let wanted = &partition.wanted;
+        check_leader_epoch(log, wanted.current_leader_epoch)?;
+        if let Some(diverging) = diverging_epoch(log, wanted)? {
+            return Ok(FetchedPartition { diverging: Some(diverging), ..FetchedPartition::empty(log) });
+        }
+        let bytes_max = usize::try_from(wanted.bytes_max).unwrap_or(0).min(plan.bytes_max.saturating_sub(taken));
+        let data = log.read(wanted.offset, bytes_max, plan.isolation, taken == 0).map_err(|error| {
+            if !matches!(error, ReadError::OffsetOutOfRange { .. }) {
+                tracing::error!(partition = %log.topic_partition(), %error, "a fetch could not be served");
+            }
+            ErrorCode::from(&error)
+        })?;
+        Ok(FetchedPartition {
+            error: ErrorCode::None,
+            high_watermark: data.high_watermark,
+            last_stable_offset: data.last_stable_offset,
+            log_start_offset: data.log_start_offset,
+            aborted_transactions: data.aborted_transactions,
+            diverging: None,
+            records: data.records,
+        })
+    }
+
+    /// The fetch sessions.
+    pub(crate) fn sessions(&self) -> MutexGuard<'_, FetchSessionCache> {
+        self.sessions.lock().expect("nobody panics while holding the sessions: panics abort the process")
+    }
+
+    /// Opens a fetch session with everything that an answer tells. 0 if there is no room.
+    pub(crate) fn open_session(
+        &self,
+        now: Instant,
+        uses_topic_ids: bool,
+        told: impl Iterator<Item = (SessionPartition, Option<Told>)>,
+    ) -> i32 {
+        let mut random = self.random.lock().expect("nobody panics while drawing: panics abort the process");
+        self.sessions().open(now, uses_topic_ids, told, || random.next_u32())
+    }
+
+    /// Whether a topic with this id exists.
+    pub(crate) fn knows_topic(&self, topic_id: TopicId) -> bool {
+        self.find_by_id(topic_id, PartitionIndex(0)).is_some()
+    }
+
+    /// Parks a fetch until enough bytes are there. Returns it at once if they are by now.
+    pub(crate) fn park_fetch(&self, now: Now, ticket: Ticket, wait_ms_max: i32, plan: FetchPlan) -> Vec<Completion> {
+        let keys = plan.keys();
+        let deadline = now.instant.after_ms(i64::from(wait_ms_max));
+        self.deadlines.add(deadline);
+        self.fetches().watch(ticket, plan, keys.clone(), deadline);
+        // Data may have come between the read and the watch: then nobody would come again.
+        keys.iter().flat_map(|key| self.complete_fetches(now, *key)).collect()
+    }
+
+    /// Completes the fetches that the growth of a log's readable part satisfies.
+    pub(crate) fn high_watermark_moved(&self, now: Now, key: LogKey) -> Vec<Completion> {
+        self.complete_fetches(now, key)
+    }
+
+    /// What to sync now, if anything waits for it.
+    pub(crate) fn begin_sync(&self) -> Option<(SyncRound, SyncJob)> {
+        let mut covered: Vec<(LogKey, Arc<UnifiedLog>, SyncPoint)> = Vec::new();
+        for (key, log) in self.syncs.take() {
+            match log.sync_point() {
+                Ok(point) => covered.push((key, log, point)),
+                Err(error) => {
+                    tracing::error!(partition = %log.topic_partition(), %error, "a log cannot be synced and goes offline");
+                    log.sync_failed();
+                }
+            }
+        }
+        if covered.is_empty() {
+            return None;
+        }
+        let job = self.logs.sync_job(covered.iter().map(|(_, _, point)| point));
+        Some((SyncRound { covered }, job))
+    }
+
+    /// Takes the outcome of a sync: answers those whose batches it covered.
+    pub(crate) fn end_sync(&self, now: Now, round: SyncRound, result: Result<(), DiskError>) -> Vec<Completion> {
+        if let Err(error) = &result {
+            tracing::error!(%error, "a sync failed: what is on disk is unknown, so the broker must stop; its logs are checked at the next start");
+        }
+        let mut completions = Vec::new();
+        for (key, log, point) in round.covered {
+            match &result {
+                Ok(()) => log.synced(&point),
+                Err(_) => log.sync_failed(),
+            }
+            completions.extend(self.complete_produces(key));
+            completions.extend(self.complete_fetches(now, key));
+        }
+        completions
+    }
+
+    /// Ends what has waited long enough.
+    pub(crate) fn expire(&self, now: Now) -> Vec<Completion> {
+        let produces = self.produces().expire(now.instant);
+        let fetches = self.fetches().expire(now.instant);
+        let produces =
+            produces.into_iter().map(|(ticket, delayed)| Completion { ticket, answer: delayed.answer(ticket) });
+        let fetches = fetches
+            .into_iter()
+            .map(|(ticket, plan)| Completion { ticket, answer: plan.answer(now.instant, self, ticket) });
+        produces.chain(fetches).collect()
+    }
+
+    /// Ends every parked fetch with what there is: the broker is about to stop.
+    pub(crate) fn release_fetches(&self, now: Now) -> Vec<Completion> {
+        let released = self.fetches().expire(Instant(u64::MAX));
+        released
+            .into_iter()
+            .map(|(ticket, plan)| Completion { ticket, answer: plan.answer(now.instant, self, ticket) })
+            .collect()
+    }
+
+    /// The next deadline of anything parked.
+    pub(crate) fn next_deadline(&self) -> Option<Instant> {
+        [self.produces().next_deadline(), self.fetches().next_deadline()].into_iter().flatten().min()
+    }
+
+    /// Forgets what a connection waits for: nobody is there to be answered.
+    pub(crate) fn connection_closed(&self, connection: ConnectionId) {
+        self.produces().remove_connection(connection);
+        self.fetches().remove_connection(connection);
+    }
+
+    fn complete_produces(&self, key: LogKey) -> Vec<Completion> {
+        let done = self.produces().complete_where(&key, |delayed| delayed.is_complete());
+        done.into_iter().map(|(ticket, delayed)| Completion { ticket, answer: delayed.answer(ticket) }).collect()
+    }
+
+    fn complete_fetches(&self, now: Now, key: LogKey) -> Vec<Completion> {
+        let done = self.fetches().complete_where(&key, |plan| plan.is_complete(self));
+        done.into_iter()
+            .map(|(ticket, plan)| Completion { ticket, answer: plan.answer(now.instant, self, ticket) })
+            .collect()
+    }
+
+    fn produces(&self) -> MutexGuard<'_, Purgatory<LogKey, DelayedProduce>> {
+        self.produces.lock().expect("nobody panics while holding the purgatory: panics abort the process")
+    }
+
+    fn fetches(&self) -> MutexGuard<'_, Purgatory<LogKey, FetchPlan>> {
+        self.fetches.lock().expect("nobody panics while holding the purgatory: panics abort the process")
+    }
+}

@@ -1,0 +1,60 @@
+//! Topics that come into being because somebody asks for them: by name in a Metadata request, or the broker's own.
+//!
+//! It must not know how topics are stored.
+
+use std::sync::Arc;
+
+use super::answer::Answer;
+use super::api_request::ApiRequest;
+use super::config_schema::LayeredSchema;
+use super::kafka_apis::KafkaApis;
+use crate::metadata::{CreatableTopic, TopicDefaults, create_topics, random_uuid};
+use crate::types::Now;
+
+/// Creates topics with the defaults and lets the request be handled once more when they exist. `None` if none could be made.
+pub(crate) fn create_automatically(
+    apis: &KafkaApis,
+    now: Now,
+    request: &ApiRequest,
+    names: &[Arc<str>],
+) -> Option<Answer> {
+    let topics: Vec<CreatableTopic> = names.iter().map(|name| with_defaults(apis, name)).collect();
+    create_and_retry(apis, now, request, &topics)
+}
+
+fn create_and_retry(apis: &KafkaApis, now: Now, request: &ApiRequest, topics: &[CreatableTopic]) -> Option<Answer> {
+    apis.configs().with_layers(|layers| {
+        let schema = LayeredSchema { layers };
+        apis.decide_and_retry(now, request, |image, mut random| {
+            let mut draw = || random_uuid(&mut random);
+            create_topics(image, &schema, topic_defaults(apis), &mut draw, topics, false)
+        })
+    })
+}
+
+/// What stands for -1 in a request to create a topic.
+pub(crate) fn topic_defaults(apis: &KafkaApis) -> TopicDefaults {
+    let settings = apis.settings();
+    TopicDefaults {
+        partitions: settings.topic_creation.partitions,
+        replication_factor: i16::try_from(settings.topic_creation.replication_factor).unwrap_or(i16::MAX),
+    }
+}
+
+/// A topic as automatic creation makes it. The broker's own topics have settings of their own.
+fn with_defaults(apis: &KafkaApis, name: &Arc<str>) -> CreatableTopic {
+    let settings = apis.settings();
+    let (num_partitions, configs) = if &**name == crate::metadata::GROUP_METADATA_TOPIC_NAME {
+        let pair = |key: &str, value: String| (Arc::from(key), Some(Arc::from(value.as_str())));
+        let configs = vec![
+            pair("cleanup.policy", "compact".to_string()),
+            pair("compression.type", "producer".to_string()),
+            pair("segment.bytes", settings.offsets.topic_segment_bytes.to_string()),
+        ];
+        (settings.offsets.topic_partitions, configs)
+    } else {
+        (-1, Vec::new())
+    };
+    let replication_factor = if configs.is_empty() { -1 } else { 1 };
+    CreatableTopic { name: Arc::clone(name), num_partitions, replication_factor, assignments: Vec::new(), configs }
+}

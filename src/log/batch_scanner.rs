@@ -1,0 +1,136 @@
+//! Walks over the batches of a segment's file by their headers, reading small chunks, or whole batches when their checksum matters.
+//!
+//! It must not know indexes, nor what a damaged batch leads to.
+
+use crate::env::{DiskError, DiskFile};
+use crate::limits::BATCH_HEADER_BYTES;
+use crate::record::{BatchError, BatchHeader, RecordBatch};
+
+/// What a look-up reads at a time.
+pub(super) const LOOKUP_CHUNK_BYTES: usize = 4096;
+/// What a recovery reads at a time.
+pub(super) const RECOVERY_CHUNK_BYTES: usize = 1 << 20;
+
+/// A batch and where it starts in its file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct LocatedBatch {
+    /// Its header.
+    pub(super) header: BatchHeader,
+    /// Where it starts.
+    pub(super) position: u64,
+}
+
+impl LocatedBatch {
+    /// Where it ends.
+    pub(super) fn end(&self) -> u64 {
+        self.position + self.header.total_bytes() as u64
+    }
+}
+
+/// What is wrong with the bytes where a batch should be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum Damage {
+    /// They are no batch.
+    #[error(transparent)]
+    Batch(#[from] BatchError),
+    /// The batch goes on behind the end.
+    #[error("the batch is cut")]
+    Cut,
+    /// Its offsets are negative, backwards, or out of range.
+    #[error("its offsets are out of range")]
+    Offsets,
+    /// The index says something else than the batches.
+    #[error("the index does not fit the batches")]
+    Index,
+    /// Its checksum does not match.
+    #[error("its checksum does not match")]
+    Checksum,
+}
+
+/// Why the walk ends before the end.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum ScanError {
+    /// The bytes at this position are no batch, or a cut one.
+    #[error("at byte {position}: {reason}")]
+    Damaged {
+        /// Where.
+        position: u64,
+        /// Why.
+        reason: Damage,
+    },
+    /// A disk error.
+    #[error(transparent)]
+    Disk(#[from] DiskError),
+}
+
+/// A walk over the batches in a range of a file.
+#[derive(Debug)]
+pub(super) struct BatchScanner<'a> {
+    file: &'a dyn DiskFile,
+    position: u64,
+    end: u64,
+    chunk_bytes: usize,
+    chunk: Vec<u8>,
+    chunk_at: u64,
+}
+
+impl<'a> BatchScanner<'a> {
+    /// A walk from `position`, where a batch starts, to `end`.
+    pub(super) fn new(file: &'a dyn DiskFile, position: u64, end: u64, chunk_bytes: usize) -> BatchScanner<'a> {
+        BatchScanner { file, position, end, chunk_bytes, chunk: Vec::new(), chunk_at: 0 }
+    }
+
+    /// The next batch's header.
+    pub(super) fn next_header(&mut self) -> Result<Option<LocatedBatch>, ScanError> {
+        if self.position >= self.end {
+            return Ok(None);
+        }
+        let position = self.position;
+        let damaged = |reason| ScanError::Damaged { position, reason };
+        let header =
+            BatchHeader::parse(self.bytes(position, BATCH_HEADER_BYTES)?).map_err(|error| damaged(error.into()))?;
+        let batch = LocatedBatch { header, position };
+        if batch.end() > self.end {
+            return Err(damaged(Damage::Cut));
+        }
+        let (base, last) = (header.base_offset(), header.last_offset());
+        if base.0 < 0 || header.last_offset_delta() < 0 || last.0 == i64::MAX {
+            return Err(damaged(Damage::Offsets));
+        }
+        self.position = batch.end();
+        Ok(Some(batch))
+    }
+
+    /// The next batch with all its bytes, whose checksum holds.
+    pub(super) fn next_batch(&mut self) -> Result<Option<(LocatedBatch, RecordBatch<'_>)>, ScanError> {
+        let Some(batch) = self.next_header()? else { return Ok(None) };
+        let bytes = self.bytes(batch.position, batch.header.total_bytes())?;
+        let damaged = |reason| Err(ScanError::Damaged { position: batch.position, reason });
+        match RecordBatch::parse(bytes) {
+            Err(error) => damaged(error.into()),
+            Ok((whole, _)) if !whole.crc_is_valid() => damaged(Damage::Checksum),
+            Ok((whole, _)) => Ok(Some((batch, whole))),
+        }
+    }
+
+    /// Bytes of the file from `position` on, `wanted` of them unless the range or the file ends first.
+    fn bytes(&mut self, position: u64, wanted: usize) -> Result<&[u8], DiskError> {
+        let left = usize::try_from(self.end.saturating_sub(position)).unwrap_or(usize::MAX);
+        let wanted = wanted.min(left);
+        let held = position
+            .checked_sub(self.chunk_at)
+            .map(|skip| skip as usize)
+            .filter(|skip| skip.checked_add(wanted).is_some_and(|end| end <= self.chunk.len()));
+        let skip = match held {
+            Some(skip) => skip,
+            None => {
+                self.chunk.resize(wanted.max(self.chunk_bytes).min(left), 0);
+                let read = self.file.read_at(position, &mut self.chunk)?;
+                self.chunk.truncate(read);
+                self.chunk_at = position;
+                0
+            }
+        };
+        Ok(self.chunk.get(skip..(skip + wanted).min(self.chunk.len())).unwrap_or_default())
+    }
+}

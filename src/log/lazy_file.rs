@@ -1,0 +1,89 @@
+//! A file of a segment that is opened when it is first used and closed when it is no longer busy, so that a thousand idle
+//! partitions hold few descriptors.
+//!
+//! It must not know what is in the file.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::env::{Disk, DiskError, DiskFile, OpenMode};
+use crate::log::log_file_name::file_name;
+use crate::types::Offset;
+
+/// Where the files of one segment lie.
+#[derive(Clone, Debug)]
+pub(super) struct SegmentPlace {
+    /// The file system.
+    pub(super) disk: Arc<dyn Disk>,
+    /// The partition's folder.
+    pub(super) directory: Arc<Path>,
+    /// The segment's base offset, which names its files.
+    pub(super) base_offset: Offset,
+}
+
+impl SegmentPlace {
+    /// The path of the segment's file with this suffix.
+    pub(super) fn path(&self, suffix: &str) -> PathBuf {
+        self.directory.join(file_name(self.base_offset, suffix))
+    }
+}
+
+/// One file of a segment, open or not.
+#[derive(Debug)]
+pub(super) struct LazyFile {
+    place: SegmentPlace,
+    suffix: &'static str,
+    handle: Option<Arc<dyn DiskFile>>,
+}
+
+impl LazyFile {
+    /// A file that is not opened yet.
+    pub(super) fn new(place: SegmentPlace, suffix: &'static str) -> LazyFile {
+        LazyFile { place, suffix, handle: None }
+    }
+
+    /// The open file; made if it is not there.
+    pub(super) fn open(&mut self) -> Result<&Arc<dyn DiskFile>, DiskError> {
+        if self.handle.is_none() {
+            self.handle = Some(self.place.disk.open(&self.path(), OpenMode::Create)?);
+        }
+        Ok(self.handle.as_ref().expect("it was opened above"))
+    }
+
+    /// Lets the descriptor go; it lives on while someone else holds the file.
+    pub(super) fn close(&mut self) {
+        self.handle = None;
+    }
+
+    /// Where it lies.
+    pub(super) fn path(&self) -> PathBuf {
+        self.place.path(self.suffix)
+    }
+
+    /// Follows its folder to a new name.
+    pub(super) fn move_to(&mut self, directory: Arc<Path>) {
+        self.place.directory = directory;
+    }
+
+    /// Removes it. A file that was never made is no error.
+    pub(super) fn remove(&mut self) -> Result<(), DiskError> {
+        self.handle = None;
+        match self.place.disk.remove_file(&self.path()) {
+            Err(error) if error.is_not_found() => Ok(()),
+            result => result,
+        }
+    }
+
+    /// Gives it another ending, and says what it is called now; `None` for a file that was never made.
+    pub(super) fn rename_with(&mut self, ending: &str) -> Result<Option<PathBuf>, DiskError> {
+        self.handle = None;
+        let from = self.path();
+        let mut to = from.clone().into_os_string();
+        to.push(ending);
+        let to = PathBuf::from(to);
+        match self.place.disk.rename(&from, &to) {
+            Err(error) if error.is_not_found() => Ok(None),
+            result => result.map(|()| Some(to)),
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! How a log ends: closed by a shutdown, deleted with its partition, or idle for the moment.
+//!
+//! It must not know when that happens, nor the other logs.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::env::DiskError;
+use crate::log::log_segment::LogSegment;
+use crate::log::unified_log::{LogState, LogStatus, UnifiedLog};
+use crate::types::{Now, Offset};
+
+impl UnifiedLog {
+    /// Completes all files without a sync, and takes no more requests. Says whether the log is whole: then, and when everything was
+    /// synced after this, a restart needs no recovery.
+    pub(super) fn close(&self) -> Result<bool, DiskError> {
+        let mut state = self.lock();
+        match state.status {
+            LogStatus::Online => {}
+            LogStatus::Closed | LogStatus::Deleted => return Ok(true),
+            LogStatus::Offline => return Ok(false),
+        }
+        state.active().complete_indexes()?;
+        state.producers.take_snapshot()?;
+        state.epochs.flush()?;
+        state.segments.values_mut().for_each(LogSegment::close);
+        state.status = LogStatus::Closed;
+        Ok(true)
+    }
+
+    /// Says that everything is on disk, by a sync of all that lies there.
+    pub(super) fn note_all_synced(&self) {
+        let mut state = self.lock();
+        let end = state.end.offset;
+        state.sync.note_all_synced(end);
+        state.advance_high_watermark();
+        self.publish(&state);
+    }
+
+    /// Takes no more requests, and moves the folder to `to`, where it waits for its removal.
+    pub(super) fn delete(&self, to: &Path) -> Result<(), DiskError> {
+        let mut state = self.lock();
+        state.status = LogStatus::Deleted;
+        state.segments.values_mut().for_each(LogSegment::close);
+        self.disk.rename(&state.directory, to)?;
+        state.move_to(&Arc::from(to));
+        Ok(())
+    }
+
+    /// The recovery point, and the log's start if a restart would not find it by itself: what goes into the checkpoints. `None` for a log
+    /// that is gone.
+    pub(super) fn checkpoint(&self) -> Option<(Offset, Option<Offset>)> {
+        let state = self.lock();
+        if state.status == LogStatus::Deleted {
+            return None;
+        }
+        let first = state.segments.keys().next().copied();
+        let log_start = first.is_none_or(|first| state.log_start > first).then_some(state.log_start);
+        Some((state.sync.recovery_point(), log_start))
+    }
+
+    /// Regular upkeep: forgets silent producers, removes files of deleted segments, and closes the files of a log that has not been used
+    /// since the last call.
+    pub fn maintain(&self, now: Now) -> Result<(), DiskError> {
+        let expiration_ms = self.settings().producer_id_expiration_ms;
+        {
+            let mut state = self.lock();
+            state.producers.remove_expired(now.wall, expiration_ms);
+            let is_synced = state.sync.durable_end() == state.end.offset;
+            if std::mem::replace(&mut state.is_idle, true) && is_synced && state.status == LogStatus::Online {
+                state.segments.values_mut().for_each(LogSegment::close);
+            }
+        }
+        self.remove_deleted_files(now)
+    }
+}
+
+impl LogState {
+    fn move_to(&mut self, directory: &Arc<Path>) {
+        self.directory = Arc::clone(directory);
+        self.segments.values_mut().for_each(|segment| segment.move_to(directory));
+        self.producers.move_to(Arc::clone(directory));
+        self.epochs.move_to(directory);
+    }
+}

@@ -1,0 +1,151 @@
+//! One log directory: its identity, its lock, its checkpoints, and how the last shutdown left it.
+//!
+//! It must not know what a log is, beyond a folder's name.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::env::{Disk, DiskError, DiskLock, EntryKind};
+use crate::log::clean_shutdown_file;
+use crate::log::error::LogError;
+use crate::log::log_file_name::{FolderKind, parse_folder_name};
+use crate::log::meta_properties::MetaProperties;
+use crate::log::offset_checkpoint::{self, LOG_STARTS, Offsets, RECOVERY_POINTS};
+use crate::types::{BrokerId, TopicId, TopicPartition};
+
+/// Excludes other brokers.
+const LOCK_FILE: &str = ".lock";
+
+/// One log directory.
+pub(super) struct LogDirectory {
+    /// Where it is.
+    pub(super) path: Arc<Path>,
+    /// Its `directory.id`.
+    pub(super) id: String,
+    /// The cluster that it belongs to.
+    pub(super) cluster_id: String,
+    /// Whether the last shutdown was clean.
+    pub(super) was_clean: bool,
+    /// Whether a disk error has made it unusable.
+    pub(super) is_offline: AtomicBool,
+    /// Whether so few bytes are free that clients may not append.
+    pub(super) is_full: Arc<AtomicBool>,
+    _lock: Box<dyn DiskLock>,
+}
+
+impl std::fmt::Debug for LogDirectory {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let is_offline = self.is_offline.load(Ordering::Relaxed);
+        formatter.debug_struct("LogDirectory").field("path", &self.path).field("is_offline", &is_offline).finish()
+    }
+}
+
+/// What is found in a log directory.
+#[derive(Debug, Default)]
+pub(super) struct FoundFolders {
+    /// The folder of each partition.
+    pub(super) partitions: BTreeMap<TopicPartition, PathBuf>,
+    /// Folders of deleted partitions.
+    pub(super) deleted: Vec<PathBuf>,
+}
+
+impl LogDirectory {
+    /// Makes the directory if it is not there, locks it, and reads its identity; `identify` gives one to a new directory. The mark of a
+    /// clean shutdown is gone after this.
+    pub(super) fn open(
+        disk: &dyn Disk,
+        path: &Path,
+        node_id: BrokerId,
+        mut identify: impl FnMut() -> MetaProperties,
+    ) -> Result<LogDirectory, LogError> {
+        disk.create_directory(path)?;
+        let lock = disk.lock(&path.join(LOCK_FILE))?;
+        let mut properties = MetaProperties::read(disk, path)?;
+        if properties.as_ref().is_none_or(|properties| properties.directory_id.is_none()) {
+            let fresh = identify();
+            let mut known = properties.unwrap_or_else(|| fresh.clone());
+            known.directory_id = fresh.directory_id;
+            known.write(disk, path)?;
+            properties = Some(known);
+        }
+        let properties = properties.expect("it was set above if it was missing");
+        if properties.node_id != node_id {
+            let found = properties.node_id;
+            let path = path.display();
+            return Err(LogError::Inconsistent(format!("{path} belongs to node.id {found}, not to {node_id}")));
+        }
+        Ok(LogDirectory {
+            path: Arc::from(path),
+            id: properties.directory_id.unwrap_or_default(),
+            cluster_id: properties.cluster_id,
+            was_clean: clean_shutdown_file::take(disk, path)?,
+            is_offline: AtomicBool::new(false),
+            is_full: Arc::default(),
+            _lock: lock,
+        })
+    }
+
+    /// Whether it is usable.
+    pub(super) fn is_online(&self) -> bool {
+        !self.is_offline.load(Ordering::Acquire)
+    }
+
+    /// Makes it unusable until the next start.
+    pub(super) fn take_offline(&self, error: &LogError) {
+        tracing::error!(directory = %self.path.display(), %error, "log directory goes offline");
+        self.is_offline.store(true, Ordering::Release);
+    }
+
+    /// The folders in it.
+    pub(super) fn folders(&self, disk: &dyn Disk) -> Result<FoundFolders, DiskError> {
+        let mut found = FoundFolders::default();
+        for entry in disk.list(&self.path)? {
+            if entry.kind != EntryKind::Directory {
+                continue;
+            }
+            let path = self.path.join(&entry.name);
+            match parse_folder_name(&entry.name) {
+                FolderKind::Current(partition) => drop(found.partitions.insert(partition, path)),
+                FolderKind::Deleted => found.deleted.push(path),
+                FolderKind::Future | FolderKind::Stray | FolderKind::Other => {}
+            }
+        }
+        Ok(found)
+    }
+
+    /// The recovery points and the log starts of the last checkpoint. One that cannot be read counts as empty, which costs a longer
+    /// recovery.
+    pub(super) fn checkpoints(&self, disk: &dyn Disk) -> Result<(Offsets, Offsets), LogError> {
+        let read = |name: &str| match offset_checkpoint::read(disk, &self.path.join(name)) {
+            Err(error @ LogError::Malformed { .. }) => {
+                tracing::warn!(%error, "a checkpoint is ignored");
+                Ok(Offsets::new())
+            }
+            result => result,
+        };
+        Ok((read(RECOVERY_POINTS)?, read(LOG_STARTS)?))
+    }
+
+    /// Writes both checkpoints, and waits until they are on disk.
+    pub(super) fn write_checkpoints(
+        &self,
+        disk: &dyn Disk,
+        recovery_points: &Offsets,
+        log_starts: &Offsets,
+    ) -> Result<(), DiskError> {
+        offset_checkpoint::write(disk, &self.path.join(RECOVERY_POINTS), recovery_points)?;
+        offset_checkpoint::write(disk, &self.path.join(LOG_STARTS), log_starts)
+    }
+}
+
+/// A new directory's id in Kafka's text form. Kafka keeps ids that begin with a dash away from command lines.
+pub(super) fn new_id(random: &mut dyn FnMut() -> u128) -> String {
+    loop {
+        let id = TopicId(random().to_be_bytes()).to_base64();
+        if !id.starts_with('-') {
+            return id;
+        }
+    }
+}

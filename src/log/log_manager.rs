@@ -1,0 +1,397 @@
+//! All logs of all log directories: loads them, makes and deletes them, keeps the checkpoints, shuts them down.
+//!
+//! It must not know topics' configs, leaders, nor who asks. Methods that say so wait for syncs: they belong to a start, a shutdown, or a
+//! role of their own.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, OnceLock, RwLock};
+
+use crate::env::{Disk, DiskError};
+use crate::log::clean_shutdown_file;
+use crate::log::error::LogError;
+use crate::log::log_directory::{LogDirectory, new_id};
+use crate::log::log_file_name::deleted_folder_name;
+use crate::log::log_loader::LogLoader;
+use crate::log::meta_properties::MetaProperties;
+use crate::log::offset_checkpoint::Offsets;
+use crate::log::partition_metadata_file;
+use crate::log::settings::{LogManagerSettings, LogSettings};
+use crate::log::unified_log::{LogIdentity, UnifiedLog};
+use crate::types::{Instant, Now, Offset, TopicId, TopicPartition};
+
+type Logs = BTreeMap<TopicPartition, Arc<UnifiedLog>>;
+
+/// What an operator may know about a log directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogDirectoryInfo {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Its `directory.id`.
+    pub id: String,
+    /// Whether it is usable.
+    pub is_online: bool,
+    /// Whether clients may not append, since the disk is nearly full.
+    pub is_full: bool,
+    /// Whether the last shutdown was clean.
+    pub was_clean: bool,
+}
+
+/// All logs of all log directories.
+#[derive(Debug)]
+pub struct LogManager {
+    disk: Arc<dyn Disk>,
+    settings: LogManagerSettings,
+    directories: Vec<LogDirectory>,
+    logs: RwLock<Logs>,
+    /// Partitions whose files could not be loaded.
+    unreadable: BTreeSet<TopicPartition>,
+    /// Folders of deleted partitions, and when they may be removed.
+    deleted: Mutex<Vec<(Instant, PathBuf)>>,
+}
+
+/// What was loaded from one directory.
+#[derive(Debug, Default)]
+struct LoadedDirectory {
+    logs: Logs,
+    unreadable: BTreeSet<TopicPartition>,
+    deleted: Vec<PathBuf>,
+}
+
+impl LogManager {
+    /// Opens the directories, making those that are not there, and loads every log in them; `settings_of` a topic's name gives its
+    /// settings. `random` makes the ids of new directories, and of a new cluster. Waits for the disk, and for syncs if the last shutdown
+    /// was not clean.
+    ///
+    /// A directory with a disk error is left out, with all its logs, as long as another is usable. A log whose files make no sense is left
+    /// out alone.
+    pub fn open(
+        disk: Arc<dyn Disk>,
+        settings: LogManagerSettings,
+        settings_of: &dyn Fn(&str) -> Arc<LogSettings>,
+        random: &mut dyn FnMut() -> u128,
+        now: Now,
+    ) -> Result<LogManager, LogError> {
+        let directories = open_directories(&*disk, &settings, random)?;
+        let (logs, unreadable, deleted) = (RwLock::default(), BTreeSet::new(), Mutex::default());
+        let mut manager = LogManager { disk, settings, directories, logs, unreadable, deleted };
+        let mut all = LoadedDirectory::default();
+        for directory in &manager.directories {
+            match manager.load_directory(directory, settings_of, now) {
+                Ok(loaded) => all.join(loaded)?,
+                Err(error) => directory.take_offline(&error),
+            }
+        }
+        if !manager.directories.iter().any(LogDirectory::is_online) {
+            return Err(LogError::NoDirectory);
+        }
+        let due = now.instant.after_ms(manager.settings.file_delete_delay_ms);
+        manager.deleted = Mutex::new(all.deleted.into_iter().map(|path| (due, path)).collect());
+        manager.logs = RwLock::new(all.logs);
+        manager.unreadable = all.unreadable;
+        manager.check_free_space();
+        Ok(manager)
+    }
+
+    /// The cluster's id, from the directories or new.
+    pub fn cluster_id(&self) -> &str {
+        self.directories.first().map_or("", |directory| &directory.cluster_id)
+    }
+
+    /// The directories, in the order of the settings.
+    pub fn directories(&self) -> Vec<LogDirectoryInfo> {
+        let info = |directory: &LogDirectory| LogDirectoryInfo {
+            path: directory.path.to_path_buf(),
+            id: directory.id.clone(),
+            is_online: directory.is_online(),
+            is_full: directory.is_full.load(Ordering::Relaxed),
+            was_clean: directory.was_clean,
+        };
+        self.directories.iter().map(info).collect()
+    }
+
+    /// The log of a partition.
+    pub fn get(&self, partition: &TopicPartition) -> Option<Arc<UnifiedLog>> {
+        self.logs.read().expect(NO_PANIC).get(partition).cloned()
+    }
+
+    /// All logs, by partition.
+    pub fn logs(&self) -> Vec<Arc<UnifiedLog>> {
+        self.logs.read().expect(NO_PANIC).values().cloned().collect()
+    }
+
+    /// Partitions that lie on disk but cannot be used.
+    pub fn unreadable(&self) -> &BTreeSet<TopicPartition> {
+        &self.unreadable
+    }
+
+    /// The log of a partition, made in the directory with the fewest logs if it is not there. The new folder is owed a sync.
+    ///
+    /// Unless the partition `is_new`, it is not made while a directory is offline: its records may lie there.
+    pub fn create(
+        &self,
+        now: Now,
+        partition: &TopicPartition,
+        topic_id: TopicId,
+        settings: Arc<LogSettings>,
+        is_new: bool,
+    ) -> Result<Arc<UnifiedLog>, LogError> {
+        let mut logs = self.logs.write().expect(NO_PANIC);
+        if let Some(log) = logs.get(partition) {
+            self.check_topic_id(log, topic_id)?;
+            return Ok(Arc::clone(log));
+        }
+        let is_lost = !is_new && !self.directories.iter().all(LogDirectory::is_online);
+        if is_lost || self.unreadable.contains(partition) {
+            return Err(LogError::Offline);
+        }
+        let directory = self.least_loaded(&logs).ok_or(LogError::NoDirectory)?;
+        let folder = directory.path.join(partition.to_string());
+        self.disk.create_directory(&folder)?;
+        let log = self.load(now, partition, &folder, directory, settings, (Offset(0), Offset(0)))?;
+        self.check_topic_id(&log, topic_id)?;
+        logs.insert(partition.clone(), Arc::clone(&log));
+        Ok(log)
+    }
+
+    /// Checks that a log belongs to the topic with this id; one that does not know its topic, since it is new or a power cut came before
+    /// the first sync, belongs to it from now on.
+    fn check_topic_id(&self, log: &UnifiedLog, topic_id: TopicId) -> Result<(), LogError> {
+        let partition = log.topic_partition();
+        match log.topic_id() {
+            Some(known) if known == topic_id => Ok(()),
+            Some(known) => {
+                Err(LogError::Inconsistent(format!("{partition} belongs to topic id {known}, not to {topic_id}")))
+            }
+            None => {
+                let metadata = partition_metadata_file::write(&*self.disk, &log.directory(), topic_id)?;
+                log.set_topic_id(topic_id);
+                log.owe_creation(metadata);
+                Ok(())
+            }
+        }
+    }
+
+    /// Deletes the log of a partition: at once for every reader and writer, on disk after `file.delete.delay.ms`. `unique` keeps the
+    /// folder apart from others that wait. Says whether there was one.
+    pub fn delete(&self, now: Now, partition: &TopicPartition, unique: u128) -> Result<bool, LogError> {
+        let Some(log) = self.logs.write().expect(NO_PANIC).remove(partition) else { return Ok(false) };
+        let folder = log.directory();
+        let to = folder.parent().expect("a log lies in a log directory").join(deleted_folder_name(partition, unique));
+        log.delete(&to)?;
+        let due = now.instant.after_ms(log.settings().file_delete_delay_ms);
+        self.deleted.lock().expect(NO_PANIC).push((due, to));
+        Ok(true)
+    }
+
+    /// Removes the folders of deleted logs whose delay is over.
+    pub fn remove_deleted(&self, now: Now) -> Result<(), DiskError> {
+        let mut deleted = self.deleted.lock().expect(NO_PANIC);
+        let (due, waiting) = std::mem::take(&mut *deleted).into_iter().partition(|(due, _)| *due <= now.instant);
+        *deleted = waiting;
+        let due: Vec<(Instant, PathBuf)> = due;
+        for (_, path) in due {
+            match self.disk.remove_directory(&path) {
+                Err(error) if !error.is_not_found() => return Err(error),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Applies the retention rules to all logs that are not compacted, and the regular upkeep to all. Says how many segments went.
+    pub fn clean_up(&self, now: Now) -> Result<usize, LogError> {
+        let mut deleted = 0;
+        for log in self.logs() {
+            if !log.settings().compact {
+                deleted += log.delete_old_segments(now)?;
+            }
+            log.maintain(now)?;
+        }
+        self.remove_deleted(now)?;
+        Ok(deleted)
+    }
+
+    /// Looks how much space is left. In a directory below the minimum, clients may not append until there is more again.
+    pub fn check_free_space(&self) {
+        for directory in &self.directories {
+            let is_full = match self.disk.free_bytes(&directory.path) {
+                Ok(free) => free < self.settings.free_bytes_min,
+                Err(_) => false,
+            };
+            directory.is_full.store(is_full, Ordering::Relaxed);
+        }
+    }
+
+    /// Writes recovery points and log starts of all directories, and waits until they are on disk.
+    pub fn checkpoint(&self) -> Result<(), DiskError> {
+        self.directories.iter().filter(|directory| directory.is_online()).try_for_each(|directory| {
+            let (recovery_points, log_starts) = self.checkpoints_of(directory);
+            directory.write_checkpoints(&*self.disk, &recovery_points, &log_starts)
+        })
+    }
+
+    /// Completes and syncs all logs, writes the checkpoints, and marks each directory whose logs are all whole as cleanly shut down.
+    /// The first error is returned after the other directories were seen to.
+    pub fn shutdown(&self, broker_epoch: i64) -> Result<(), LogError> {
+        let mut result = Ok(());
+        for directory in self.directories.iter().filter(|directory| directory.is_online()) {
+            if let Err(error) = self.shut_down_directory(directory, broker_epoch) {
+                tracing::error!(directory = %directory.path.display(), %error, "shutdown is not clean");
+                result = result.and(Err(error));
+            }
+        }
+        result
+    }
+
+    fn shut_down_directory(&self, directory: &LogDirectory, broker_epoch: i64) -> Result<(), LogError> {
+        let mut all_whole = true;
+        let logs: Vec<Arc<UnifiedLog>> = self.logs().into_iter().filter(|log| log.is_in(&directory.path)).collect();
+        for log in &logs {
+            all_whole &= log.close()?;
+        }
+        self.disk.sync_all(&directory.path)?;
+        logs.iter().for_each(|log| log.note_all_synced());
+        let (recovery_points, log_starts) = self.checkpoints_of(directory);
+        directory.write_checkpoints(&*self.disk, &recovery_points, &log_starts)?;
+        if all_whole {
+            clean_shutdown_file::put(&*self.disk, &directory.path, broker_epoch)?;
+        }
+        Ok(())
+    }
+
+    fn checkpoints_of(&self, directory: &LogDirectory) -> (Offsets, Offsets) {
+        let (mut recovery_points, mut log_starts) = (Offsets::new(), Offsets::new());
+        for log in self.logs().iter().filter(|log| log.is_in(&directory.path)) {
+            let Some((recovery_point, log_start)) = log.checkpoint() else { continue };
+            recovery_points.insert(log.topic_partition().clone(), recovery_point);
+            if let Some(log_start) = log_start {
+                log_starts.insert(log.topic_partition().clone(), log_start);
+            }
+        }
+        (recovery_points, log_starts)
+    }
+
+    fn least_loaded(&self, logs: &Logs) -> Option<&LogDirectory> {
+        let load = |directory: &&LogDirectory| logs.values().filter(|log| log.is_in(&directory.path)).count();
+        self.directories.iter().filter(|directory| directory.is_online()).min_by_key(load)
+    }
+
+    fn load_directory(
+        &self,
+        directory: &LogDirectory,
+        settings_of: &dyn Fn(&str) -> Arc<LogSettings>,
+        now: Now,
+    ) -> Result<LoadedDirectory, LogError> {
+        let (recovery_points, log_starts) = directory.checkpoints(&*self.disk)?;
+        let found = directory.folders(&*self.disk)?;
+        let mut loaded = LoadedDirectory { deleted: found.deleted, ..LoadedDirectory::default() };
+        for (partition, folder) in found.partitions {
+            let settings = settings_of(&partition.topic);
+            let checkpoint = |offsets: &Offsets| offsets.get(&partition).copied().unwrap_or_default();
+            let known = (checkpoint(&recovery_points), checkpoint(&log_starts));
+            match self.load(now, &partition, &folder, directory, settings, known) {
+                Ok(log) => drop(loaded.logs.insert(partition, log)),
+                Err(error @ LogError::Malformed { .. }) => {
+                    tracing::error!(%partition, %error, "log cannot be loaded");
+                    loaded.unreadable.insert(partition);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        if !directory.was_clean {
+            // What was recovered may still lie in memory only; from here on it counts as being on disk.
+            self.disk.sync_all(&directory.path)?;
+        }
+        Ok(loaded)
+    }
+
+    fn load(
+        &self,
+        now: Now,
+        partition: &TopicPartition,
+        folder: &Path,
+        directory: &LogDirectory,
+        settings: Arc<LogSettings>,
+        (recovery_point, log_start): (Offset, Offset),
+    ) -> Result<Arc<UnifiedLog>, LogError> {
+        let folder: Arc<Path> = Arc::from(folder);
+        let loader = LogLoader {
+            disk: &self.disk,
+            directory: &folder,
+            settings: &settings,
+            now: now.wall,
+            was_clean: directory.was_clean,
+            recovery_point,
+            log_start,
+        };
+        let loaded = loader.load()?;
+        let topic_id = match partition_metadata_file::read(&*self.disk, &folder) {
+            // A power cut came before the first sync: no record was acknowledged as durable.
+            Err(LogError::Malformed { .. }) if !directory.was_clean => None,
+            result => result?,
+        };
+        let identity = LogIdentity {
+            topic_partition: partition.clone(),
+            topic_id: topic_id.map_or_else(OnceLock::new, OnceLock::from),
+            was_clean: directory.was_clean,
+            log_directory: Arc::clone(&directory.path),
+            is_disk_full: Arc::clone(&directory.is_full),
+        };
+        Ok(Arc::new(UnifiedLog::new(identity, Arc::clone(&self.disk), folder, settings, loaded)))
+    }
+}
+
+/// Why a lock cannot be poisoned.
+const NO_PANIC: &str = "no panic while the map is locked: an assertion aborts";
+
+impl LoadedDirectory {
+    fn join(&mut self, other: LoadedDirectory) -> Result<(), LogError> {
+        for (partition, log) in other.logs {
+            if let Some(twin) = self.logs.insert(partition.clone(), Arc::clone(&log)) {
+                let (one, two) = (twin.directory(), log.directory());
+                let (one, two) = (one.display(), two.display());
+                return Err(LogError::Inconsistent(format!("{partition} lies in both {one} and {two}")));
+            }
+        }
+        self.unreadable.extend(other.unreadable);
+        self.deleted.extend(other.deleted);
+        Ok(())
+    }
+}
+
+/// Opens all directories, and checks that they belong together.
+fn open_directories(
+    disk: &dyn Disk,
+    settings: &LogManagerSettings,
+    random: &mut dyn FnMut() -> u128,
+) -> Result<Vec<LogDirectory>, LogError> {
+    let mut directories: Vec<LogDirectory> = Vec::new();
+    let mut cluster_id = settings.cluster_id.clone();
+    for path in &settings.directories {
+        if cluster_id.is_none() {
+            cluster_id = MetaProperties::read(disk, path)?.map(|properties| properties.cluster_id);
+        }
+    }
+    let cluster_id = cluster_id.unwrap_or_else(|| new_id(random));
+    for path in &settings.directories {
+        let identify = || MetaProperties {
+            cluster_id: cluster_id.clone(),
+            node_id: settings.node_id,
+            directory_id: Some(new_id(random)),
+        };
+        let directory = LogDirectory::open(disk, path, settings.node_id, identify)?;
+        let path = path.display();
+        if directory.cluster_id != cluster_id {
+            let found = &directory.cluster_id;
+            return Err(LogError::Inconsistent(format!("{path} belongs to cluster.id {found}, not to {cluster_id}")));
+        }
+        if let Some(twin) = directories.iter().find(|other| other.id == directory.id) {
+            let twin = twin.path.display();
+            return Err(LogError::Inconsistent(format!("{twin} and {path} have the same directory.id")));
+        }
+        directories.push(directory);
+    }
+    if directories.is_empty() { Err(LogError::NoDirectory) } else { Ok(directories) }
+}

@@ -1,0 +1,44 @@
+//! One offset per partition of a log directory, in Kafka's text form: recovery points, log starts.
+//!
+//! It must not know what the offsets mean.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::env::{Disk, DiskError};
+use crate::log::checkpoint_file::{format_checkpoint, read_checkpoint, replace_text};
+use crate::log::error::LogError;
+use crate::types::{Offset, PartitionIndex, TopicPartition};
+
+/// Up to where each log is on disk.
+pub(super) const RECOVERY_POINTS: &str = "recovery-point-offset-checkpoint";
+/// Where each log starts, if not at its first segment.
+pub(super) const LOG_STARTS: &str = "log-start-offset-checkpoint";
+
+/// The offsets of a checkpoint.
+pub(super) type Offsets = BTreeMap<TopicPartition, Offset>;
+
+/// Reads a checkpoint; a missing one is empty.
+pub(super) fn read(disk: &dyn Disk, path: &Path) -> Result<Offsets, LogError> {
+    let lines = read_checkpoint(disk, path)?.unwrap_or_default();
+    let offsets: Option<Offsets> = lines.iter().map(|line| parse(line)).collect();
+    offsets.ok_or_else(|| LogError::malformed(path, "a line is not topic, partition, offset"))
+}
+
+/// Writes a checkpoint, and waits until it is on disk.
+pub(super) fn write(disk: &dyn Disk, path: &Path, offsets: &Offsets) -> Result<(), DiskError> {
+    let line = |(partition, offset): (&TopicPartition, &Offset)| {
+        format!("{} {} {offset}", partition.topic, partition.partition)
+    };
+    let lines: Vec<String> = offsets.iter().map(line).collect();
+    replace_text(disk, path, &format_checkpoint(&lines))
+}
+
+fn parse(line: &str) -> Option<(TopicPartition, Offset)> {
+    let mut words = line.split_whitespace();
+    let topic = Arc::from(words.next()?);
+    let partition = PartitionIndex(words.next()?.parse().ok()?);
+    let offset: i64 = words.next()?.parse().ok()?;
+    (words.next().is_none() && offset >= 0).then_some((TopicPartition { topic, partition }, Offset(offset)))
+}

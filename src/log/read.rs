@@ -1,0 +1,243 @@
+//! Reads: from an offset to a range of a segment's file, which the network sends without a copy.
+//!
+//! It must not know who reads. The lock is held to find the segment, not while batches are scanned; a running sync holds nobody up.
+
+use std::ops::Bound;
+use std::sync::Arc;
+
+use crate::env::{DiskFile, Piece};
+use crate::log::batch_scanner::{BatchScanner, LOOKUP_CHUNK_BYTES, LocatedBatch, RECOVERY_CHUNK_BYTES, ScanError};
+use crate::log::error::ReadError;
+use crate::log::transaction_index::AbortedTransaction;
+use crate::log::unified_log::{LogOffsetMetadata, LogState, LogStatus, UnifiedLog};
+use crate::types::Offset;
+
+/// How far a reader may see. Kafka's type of the same name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FetchIsolation {
+    /// Everything: for the broker itself.
+    LogEnd,
+    /// Up to the high watermark: `read_uncommitted`.
+    HighWatermark,
+    /// Up to the last stable offset: `read_committed`.
+    TransactionCommitted,
+}
+
+/// What a read found.
+#[derive(Debug)]
+pub struct FetchData {
+    /// Whole batches, except for the last, which may be cut; none if there is nothing to read.
+    pub records: Vec<Piece>,
+    /// The offset up to which consumers may read.
+    pub high_watermark: Offset,
+    /// The offset up to which transactional consumers may read.
+    pub last_stable_offset: Offset,
+    /// The first offset of the log.
+    pub log_start_offset: Offset,
+    /// The aborted transactions that overlap the records; `None` unless only committed ones were asked for.
+    pub aborted_transactions: Option<Vec<AbortedTransaction>>,
+}
+
+impl FetchData {
+    /// Length of the records.
+    pub fn bytes(&self) -> usize {
+        self.records.iter().map(Piece::bytes).sum()
+    }
+}
+
+/// Where in which segment to look for an offset.
+#[derive(Debug)]
+struct ReadPlan {
+    segment: Offset,
+    file: Arc<dyn DiskFile>,
+    /// A batch starts here, at or before the one that is looked for.
+    from: u64,
+    /// The reader may not see beyond.
+    to: u64,
+    /// The batch that is looked for, if its place is known.
+    first: Option<(u64, u64)>,
+}
+
+/// The range of a file that a read returns.
+#[derive(Debug)]
+struct ReadRange {
+    from: u64,
+    to: u64,
+}
+
+impl UnifiedLog {
+    /// Reads from the batch that holds `offset` on, at most `bytes_max` bytes, but at least the whole first batch if
+    /// `first_batch_whole`. An offset at the bound of the isolation has no data, one above the log's end is an error.
+    pub fn read(
+        &self,
+        offset: Offset,
+        bytes_max: usize,
+        isolation: FetchIsolation,
+        first_batch_whole: bool,
+    ) -> Result<FetchData, ReadError> {
+        let mut state = self.lock();
+        state.check_readable(offset)?;
+        let bound = state.bound(isolation);
+        let mut data = FetchData {
+            records: Vec::new(),
+            high_watermark: state.high_watermark.offset,
+            last_stable_offset: state.last_stable().offset,
+            log_start_offset: state.log_start,
+            aborted_transactions: (isolation == FetchIsolation::TransactionCommitted).then(Vec::new),
+        };
+        let mut after =
+            state.segments.range(..=offset).next_back().map_or(Bound::Unbounded, |(base, _)| Bound::Included(*base));
+        while let Some(plan) = state.plan(offset, after, bound)? {
+            drop(state);
+            if let Some(range) = plan.find(offset, bytes_max, first_batch_whole)? {
+                let to = self.check(&plan, &range, offset)?;
+                if let Some(aborted) = &mut data.aborted_transactions {
+                    self.lock().collect_aborted(&plan, to, offset, bound, aborted)?;
+                }
+                if to > range.from {
+                    let bytes = usize::try_from(to - range.from).unwrap_or(usize::MAX);
+                    data.records.push(Piece::File { file: plan.file, offset: range.from, bytes });
+                }
+                return Ok(data);
+            }
+            after = Bound::Excluded(plan.segment);
+            state = self.lock();
+        }
+        Ok(data)
+    }
+
+    /// Checks the checksums of those batches in the range that this process has neither written nor read before, and returns where
+    /// the whole ones end.
+    fn check(&self, plan: &ReadPlan, range: &ReadRange, offset: Offset) -> Result<u64, ReadError> {
+        let unchecked =
+            self.lock().segments.get(&plan.segment).and_then(|segment| segment.unchecked(range.from, range.to));
+        let Some((from, to)) = unchecked else { return Ok(range.to) };
+        let chunk_bytes = RECOVERY_CHUNK_BYTES.min(usize::try_from(to - from).unwrap_or(usize::MAX));
+        let mut scanner = BatchScanner::new(&*plan.file, from, plan.to, chunk_bytes);
+        let mut checked_to = from;
+        while checked_to < to {
+            match scanner.next_batch() {
+                Ok(Some((batch, _))) if batch.end() <= to => checked_to = batch.end(),
+                Ok(_) => break,
+                Err(ScanError::Disk(error)) => return Err(error.into()),
+                Err(ScanError::Damaged { position, .. }) if position > range.from => return Ok(position),
+                Err(ScanError::Damaged { position, .. }) => {
+                    return Err(ReadError::Damaged { offset, segment: plan.segment, position });
+                }
+            }
+        }
+        if let Some(segment) = self.lock().segments.get_mut(&plan.segment) {
+            segment.note_checked(from, checked_to);
+        }
+        Ok(range.to)
+    }
+}
+
+impl LogState {
+    pub(super) fn check_online_for_read(&self) -> Result<(), ReadError> {
+        match self.status {
+            LogStatus::Online => Ok(()),
+            LogStatus::Offline | LogStatus::Closed => Err(ReadError::Offline),
+            LogStatus::Deleted => Err(ReadError::Deleted),
+        }
+    }
+
+    fn check_readable(&self, offset: Offset) -> Result<(), ReadError> {
+        self.check_online_for_read()?;
+        if offset < self.log_start || offset > self.end.offset {
+            return Err(ReadError::OffsetOutOfRange { offset, log_start: self.log_start, log_end: self.end.offset });
+        }
+        Ok(())
+    }
+
+    fn bound(&self, isolation: FetchIsolation) -> LogOffsetMetadata {
+        match isolation {
+            FetchIsolation::LogEnd => self.end,
+            FetchIsolation::HighWatermark => self.high_watermark,
+            FetchIsolation::TransactionCommitted => self.last_stable(),
+        }
+    }
+
+    /// Adds the aborted transactions that overlap the records from `offset` to byte `to` of the plan's segment. One too many, in the
+    /// rest of an index interval, does no harm.
+    fn collect_aborted(
+        &mut self,
+        plan: &ReadPlan,
+        to: u64,
+        offset: Offset,
+        bound: LogOffsetMetadata,
+        aborted: &mut Vec<AbortedTransaction>,
+    ) -> Result<(), ReadError> {
+        let next_base =
+            self.segments.range((Bound::Excluded(plan.segment), Bound::Unbounded)).next().map(|(base, _)| *base);
+        let mut end = next_base.unwrap_or(self.end.offset).min(bound.offset);
+        if let Some(segment) = self.segments.get_mut(&plan.segment)
+            && let Some(indexed) = segment.first_indexed_from(to)?
+        {
+            end = end.min(indexed);
+        }
+        for (_, segment) in self.segments.range_mut(plan.segment..) {
+            if segment.collect_aborted(offset, end, aborted)? {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Where to look for `offset` in the first segment after `after`; `None` if nothing is left below `bound`.
+    fn plan(
+        &mut self,
+        offset: Offset,
+        after: Bound<Offset>,
+        bound: LogOffsetMetadata,
+    ) -> Result<Option<ReadPlan>, ReadError> {
+        let Some(base) = self.segments.range((after, Bound::Unbounded)).next().map(|(base, _)| *base) else {
+            return Ok(None);
+        };
+        if offset >= bound.offset || base > bound.segment {
+            return Ok(None);
+        }
+        let recent = if base == self.active_base() { self.recent.find(offset, self.end.position) } else { None };
+        let segment = self.segments.get_mut(&base).expect("it was found above");
+        let to = if base == bound.segment { bound.position } else { segment.bytes() };
+        let from = match recent {
+            Some((_, position, _)) => position,
+            None => segment.position_before(offset)?,
+        };
+        let file = segment.file()?;
+        self.note_open(base);
+        Ok(Some(ReadPlan { segment: base, file, from, to, first: recent.map(|(_, from, end)| (from, end)) }))
+    }
+}
+
+impl ReadPlan {
+    /// The range to return, or `None` if no batch of this segment reaches `offset`.
+    fn find(&self, offset: Offset, bytes_max: usize, first_batch_whole: bool) -> Result<Option<ReadRange>, ReadError> {
+        let Some((from, first_end)) = self.find_first(offset)? else { return Ok(None) };
+        let mut to = from.saturating_add(bytes_max as u64).min(self.to);
+        if first_batch_whole {
+            to = to.max(first_end).min(self.to);
+        }
+        Ok(Some(ReadRange { from, to }))
+    }
+
+    fn find_first(&self, offset: Offset) -> Result<Option<(u64, u64)>, ReadError> {
+        if self.first.is_some() {
+            return Ok(self.first);
+        }
+        let mut scanner = BatchScanner::new(&*self.file, self.from, self.to, LOOKUP_CHUNK_BYTES);
+        loop {
+            match scanner.next_header() {
+                Ok(Some(batch @ LocatedBatch { header, position })) if header.last_offset() >= offset => {
+                    return Ok(Some((position, batch.end())));
+                }
+                Ok(Some(_)) => {}
+                Ok(None) => return Ok(None),
+                Err(ScanError::Disk(error)) => return Err(error.into()),
+                Err(ScanError::Damaged { position, .. }) => {
+                    return Err(ReadError::Damaged { offset, segment: self.segment, position });
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! What of a log may go, and how it goes: by age, by size, by the log's start; segments from the oldest on, never past the high watermark.
+//!
+//! It must not know when it is asked, nor what a cleaner does with compacted logs.
+
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::env::DiskError;
+use crate::log::error::{LogError, ReadError};
+use crate::log::log_segment::LogSegment;
+use crate::log::settings::LogSettings;
+use crate::log::time_index::NO_TIMESTAMP;
+use crate::log::unified_log::{LogState, LogStatus, UnifiedLog};
+use crate::types::{Instant, Now, Offset};
+
+/// Files that wait for their removal: since when they may be removed, and what they are called now.
+pub(super) type PendingRemovals = VecDeque<(Instant, PathBuf)>;
+
+impl UnifiedLog {
+    /// Applies the retention rules: removes segments below the log's start and, if `cleanup.policy` has `delete`, those that are too
+    /// many or too old. Says how many went. Their files stay for `file.delete.delay.ms`: [`UnifiedLog::remove_deleted_files`].
+    pub fn delete_old_segments(&self, now: Now) -> Result<usize, LogError> {
+        let settings = self.settings();
+        let mut state = self.lock();
+        if state.status != LogStatus::Online {
+            return Ok(0);
+        }
+        let mut deleted = self.delete_prefix(&mut state, now, &settings, LogState::below_log_start)?;
+        if settings.delete {
+            deleted += self.delete_prefix(&mut state, now, &settings, LogState::beyond_size)?;
+            deleted += self.delete_prefix(&mut state, now, &settings, LogState::beyond_age)?;
+        }
+        self.publish(&state);
+        Ok(deleted)
+    }
+
+    /// Moves the log's start to `offset`, at most to the high watermark; -1 stands for the high watermark. An offset below the start
+    /// changes nothing. Returns the start (DeleteRecords).
+    pub fn delete_records_before(&self, offset: Offset) -> Result<Offset, ReadError> {
+        let mut state = self.lock();
+        state.check_online_for_read()?;
+        let high_watermark = state.high_watermark.offset;
+        let target = if offset == Offset(-1) { high_watermark } else { offset };
+        if target > high_watermark || target.0 < 0 {
+            let (log_start, log_end) = (state.log_start, high_watermark);
+            return Err(ReadError::OffsetOutOfRange { offset: target, log_start, log_end });
+        }
+        state.move_log_start(target);
+        self.publish(&state);
+        Ok(state.log_start)
+    }
+
+    /// Removes the files of deleted segments whose delay is over.
+    pub fn remove_deleted_files(&self, now: Now) -> Result<(), DiskError> {
+        let mut state = self.lock();
+        while let Some((due, path)) = state.removals.front() {
+            if *due > now.instant || state.status != LogStatus::Online {
+                break;
+            }
+            match self.disk.remove_file(path) {
+                Err(error) if !error.is_not_found() => return Err(error),
+                _ => drop(state.removals.pop_front()),
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes the segments that `choose` counts, from the oldest on.
+    fn delete_prefix(
+        &self,
+        state: &mut LogState,
+        now: Now,
+        settings: &LogSettings,
+        choose: impl Fn(&mut LogState, Now, &LogSettings) -> Result<usize, DiskError>,
+    ) -> Result<usize, LogError> {
+        let count = choose(state, now, settings)?;
+        if count == 0 {
+            return Ok(0);
+        }
+        if count == state.segments.len() {
+            self.roll_now(state, now.wall)?;
+        }
+        let bases: Vec<Offset> = state.segments.keys().take(count + 1).copied().collect();
+        let (Some(first_kept), Some(doomed)) = (bases.get(count), bases.get(..count)) else { return Ok(0) };
+        state.move_log_start(*first_kept);
+        let due = now.instant.after_ms(settings.file_delete_delay_ms);
+        for base in doomed {
+            let Some(mut segment) = state.segments.remove(base) else { continue };
+            let renamed = segment.mark_deleted()?;
+            state.removals.extend(renamed.into_iter().map(|path| (due, path)));
+            state.producers.remove_snapshot(*base)?;
+        }
+        let directory = Arc::clone(&state.directory);
+        state.sync.owe_directory(directory);
+        Ok(count)
+    }
+}
+
+impl LogState {
+    /// How many segments from the oldest on satisfy `is_doomed`, as far as the high watermark allows. An empty active segment stays.
+    fn count_prefix(
+        &mut self,
+        mut is_doomed: impl FnMut(&mut LogSegment, Option<Offset>) -> Result<bool, DiskError>,
+    ) -> Result<usize, DiskError> {
+        let nexts: Vec<Offset> = self.segments.keys().skip(1).copied().collect();
+        let mut count = 0;
+        for segment in self.segments.values_mut() {
+            let next = nexts.get(count).copied();
+            let is_empty_active = next.is_none() && segment.bytes() == 0;
+            let is_seen = next.unwrap_or(self.end.offset) <= self.high_watermark.offset;
+            if is_empty_active || !is_seen || !is_doomed(segment, next)? {
+                break;
+            }
+            count += 1;
+        }
+        Ok(count)
+    }
+
+    fn below_log_start(&mut self, _now: Now, _settings: &LogSettings) -> Result<usize, DiskError> {
+        let log_start = self.log_start;
+        self.count_prefix(|_, next| Ok(next.is_some_and(|next| next <= log_start)))
+    }
+
+    fn beyond_size(&mut self, _now: Now, settings: &LogSettings) -> Result<usize, DiskError> {
+        let Ok(retention_bytes) = u64::try_from(settings.retention_bytes) else { return Ok(0) };
+        let bytes: u64 = self.segments.values().map(LogSegment::bytes).sum();
+        let mut excess = bytes.saturating_sub(retention_bytes);
+        self.count_prefix(|segment, _| {
+            let left = excess.checked_sub(segment.bytes());
+            excess = left.unwrap_or(excess);
+            Ok(left.is_some())
+        })
+    }
+
+    fn beyond_age(&mut self, now: Now, settings: &LogSettings) -> Result<usize, DiskError> {
+        if settings.retention_ms < 0 {
+            return Ok(0);
+        }
+        self.count_prefix(|segment, _| {
+            let newest = match segment.largest()?.timestamp {
+                timestamp if timestamp > NO_TIMESTAMP => timestamp,
+                _ => segment.file()?.modified()?.0,
+            };
+            Ok(now.wall.0.saturating_sub(newest) > settings.retention_ms)
+        })
+    }
+
+    /// Moves the log's start up to `offset`.
+    fn move_log_start(&mut self, offset: Offset) {
+        if offset > self.log_start {
+            self.log_start = offset;
+            self.epochs.truncate_from_start(offset);
+            self.producers.log_start_moved(offset);
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! Group commit: which files are owed a sync, how far the log is on disk, and what that does to the high watermark.
+//!
+//! It must not run a sync itself: it hands out what a driver is to sync, and takes the outcome. No lock is held in between.
+
+use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::env::{DiskError, DiskFile, SyncJob};
+use crate::log::leader_epoch_cache::WrittenEpochs;
+use crate::log::unified_log::{LogOffsetMetadata, LogState, LogStatus, UnifiedLog};
+use crate::types::{Now, Offset};
+
+/// What is to be synced so that the log is on disk up to `end`.
+#[derive(Clone, Debug)]
+pub struct SyncPoint {
+    /// The files.
+    pub files: Vec<Arc<dyn DiskFile>>,
+    /// The directories with new names, to be synced after the files.
+    pub directories: Vec<PathBuf>,
+    /// Everything below this offset is on disk when the sync has succeeded.
+    pub end: Offset,
+    /// What is owed up to this number is covered.
+    number: u64,
+    /// The count of changes of the leader epochs whose file is among the files.
+    epochs: Option<u64>,
+}
+
+impl SyncPoint {
+    /// Whether there is nothing to do.
+    pub fn is_empty(&self) -> bool {
+        self.files.is_empty() && self.directories.is_empty()
+    }
+
+    /// The job that syncs all of several points; `All` of the roots is the driver's other choice.
+    pub fn job<'a>(points: impl Iterator<Item = &'a SyncPoint>) -> SyncJob {
+        let (mut files, mut directories) = (Vec::new(), Vec::new());
+        for point in points {
+            files.extend(point.files.iter().cloned());
+            directories.extend(point.directories.iter().cloned());
+        }
+        directories.sort_unstable();
+        directories.dedup();
+        SyncJob::Files { files, directories }
+    }
+}
+
+/// What a log knows about its syncs.
+#[derive(Debug)]
+pub(super) struct SyncState {
+    durable_end: Offset,
+    recovery_point: Offset,
+    /// Files and directories that are owed a sync, each with the number of the point that first covers it.
+    files: Vec<(u64, Arc<dyn DiskFile>)>,
+    directories: Vec<(u64, Arc<Path>)>,
+    next_number: u64,
+    /// Starts of appends that may not be seen before they are on disk, in order.
+    hidden: VecDeque<LogOffsetMetadata>,
+    /// When the oldest append that is not on disk happened.
+    unsynced_since: Option<Now>,
+}
+
+impl SyncState {
+    /// A log that is wholly on disk.
+    pub(super) fn new(end: Offset) -> SyncState {
+        SyncState {
+            durable_end: end,
+            recovery_point: end,
+            files: Vec::new(),
+            directories: Vec::new(),
+            next_number: 0,
+            hidden: VecDeque::new(),
+            unsynced_since: None,
+        }
+    }
+
+    /// The offset up to which everything is on disk.
+    pub(super) fn durable_end(&self) -> Offset {
+        self.durable_end
+    }
+
+    /// The offset from which on a recovery has to read; Kafka's recovery point.
+    pub(super) fn recovery_point(&self) -> Offset {
+        self.recovery_point
+    }
+
+    /// These files have to be part of the next sync.
+    pub(super) fn owe_files(&mut self, files: Vec<Arc<dyn DiskFile>>) {
+        let number = self.next_number;
+        self.files.extend(files.into_iter().map(|file| (number, file)));
+    }
+
+    /// This directory has to be part of the next sync.
+    pub(super) fn owe_directory(&mut self, directory: Arc<Path>) {
+        if !self.directories.iter().any(|(number, owed)| *number == self.next_number && *owed == directory) {
+            self.directories.push((self.next_number, directory));
+        }
+    }
+
+    /// An append at `start` happened, which must stay unseen until it is on disk if `is_hidden`.
+    pub(super) fn note_append(&mut self, now: Now, start: LogOffsetMetadata, is_hidden: bool) {
+        self.unsynced_since.get_or_insert(now);
+        if is_hidden {
+            self.hidden.push_back(start);
+        }
+    }
+
+    /// The first append that must stay unseen.
+    pub(super) fn first_hidden(&self) -> Option<LogOffsetMetadata> {
+        self.hidden.front().copied()
+    }
+
+    /// Everything up to `end` was synced at once, with all names.
+    pub(super) fn note_all_synced(&mut self, end: Offset) {
+        self.files.clear();
+        self.directories.clear();
+        self.hidden.clear();
+        self.unsynced_since = None;
+        (self.durable_end, self.recovery_point) = (end, end);
+    }
+
+    fn point(&mut self, end: Offset) -> SyncPoint {
+        let number = self.next_number;
+        self.next_number += 1;
+        SyncPoint {
+            files: self.files.iter().map(|(_, file)| Arc::clone(file)).collect(),
+            directories: self.directories.iter().map(|(_, directory)| directory.to_path_buf()).collect(),
+            end,
+            number,
+            epochs: None,
+        }
+    }
+
+    fn cover(&mut self, point: &SyncPoint) {
+        self.files.retain(|(number, _)| *number > point.number);
+        self.directories.retain(|(number, _)| *number > point.number);
+        self.durable_end = self.durable_end.max(point.end);
+        if point.epochs.is_none() {
+            // Else the leader epochs have yet to take the place of the old file: the next point finds that done.
+            self.recovery_point = self.recovery_point.max(point.end);
+        }
+        while self.hidden.front().is_some_and(|start| start.offset < self.durable_end) {
+            self.hidden.pop_front();
+        }
+    }
+}
+
+impl LogState {
+    /// Sets the high watermark: the log's end, or the first append that must stay unseen.
+    pub(super) fn advance_high_watermark(&mut self) {
+        self.high_watermark = self.sync.first_hidden().unwrap_or(self.end);
+        self.producers.high_watermark_moved(self.high_watermark.offset);
+    }
+}
+
+impl UnifiedLog {
+    /// What to sync now. Appends go on meanwhile; they are not covered. A log that takes no appends has nothing to sync.
+    pub fn sync_point(&self) -> Result<SyncPoint, DiskError> {
+        let mut state = self.lock();
+        let end = state.end.offset;
+        let is_online = state.status == LogStatus::Online;
+        let active = if is_online && end > state.sync.durable_end { Some(state.active().file()?) } else { None };
+        let mut point = state.sync.point(end);
+        if is_online {
+            point.files.extend(active);
+            match state.epochs.write_beside() {
+                Ok(None) => {}
+                Ok(Some(WrittenEpochs { file, changes })) => {
+                    point.files.push(file);
+                    point.epochs = Some(changes);
+                }
+                // A full disk must not keep records from being synced; a recovery finds the epochs in the batches.
+                Err(_) => point.epochs = Some(u64::MAX),
+            }
+        } else {
+            (point.files, point.directories) = (Vec::new(), Vec::new());
+            point.end = state.sync.durable_end;
+        }
+        state.sync.unsynced_since = None;
+        Ok(point)
+    }
+
+    /// Takes note that the sync of `point` succeeded: moves the durable end, and with it the high watermark.
+    pub fn synced(&self, point: &SyncPoint) {
+        let mut state = self.lock();
+        if state.status == LogStatus::Offline {
+            return;
+        }
+        state.sync.cover(point);
+        if let Some(epochs) = point.epochs {
+            match state.epochs.replace(epochs) {
+                Ok(true) => {
+                    let directory = Arc::clone(&state.directory);
+                    state.sync.owe_directory(directory);
+                }
+                Ok(false) => {}
+                Err(_) => state.status = LogStatus::Offline,
+            }
+        }
+        state.advance_high_watermark();
+        self.publish(&state);
+    }
+
+    /// Takes note that a sync failed: nobody knows what is on disk, so the log goes offline for good.
+    pub fn sync_failed(&self) {
+        self.lock().status = LogStatus::Offline;
+    }
+
+    /// Whether `flush.messages` or `flush.ms` ask for a sync now.
+    pub fn is_sync_due(&self, now: Now) -> bool {
+        let settings = self.settings();
+        let state = self.lock();
+        let waited_ms = state.sync.unsynced_since.map_or(0, |since| now.instant.since(since.instant).as_millis());
+        let records = state.end.offset.0 - state.sync.durable_end.0;
+        state.sync.unsynced_since.is_some()
+            && (records >= settings.flush_messages || waited_ms >= u128::try_from(settings.flush_ms).unwrap_or(0))
+    }
+}

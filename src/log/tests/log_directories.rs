@@ -1,0 +1,242 @@
+//! What log directories promise: identity, locks, placement, deletion, shutdown.
+//!
+//! It must not look inside a log.
+
+use std::path::Path;
+use std::sync::atomic::Ordering;
+
+use super::*;
+use crate::env::Disk;
+
+fn try_open(disk: &Arc<MemoryDisk>, settings: LogManagerSettings) -> Result<LogManager, LogError> {
+    let defaults = Arc::new(LogSettings::default());
+    let mut next = 0;
+    let mut random = || {
+        next += 1;
+        next
+    };
+    LogManager::open(disk.clone(), settings, &|_| defaults.clone(), &mut random, at(0))
+}
+
+fn named(topic: &str, index: i32) -> TopicPartition {
+    TopicPartition { topic: Arc::from(topic), partition: PartitionIndex(index) }
+}
+
+fn create(manager: &LogManager, partition: &TopicPartition) -> Arc<UnifiedLog> {
+    manager.create(at(0), partition, TopicId([7; 16]), Arc::new(LogSettings::default()), true).unwrap()
+}
+
+#[test]
+fn a_directory_serves_one_broker_at_a_time() {
+    let disk = MemoryDisk::new();
+    let first = try_open(&disk, manager_settings(&["/logs"])).unwrap();
+    let second = try_open(&disk, manager_settings(&["/logs"]));
+    assert!(matches!(second, Err(LogError::Disk(crate::env::DiskError::Locked { .. }))));
+    drop(first);
+    try_open(&disk, manager_settings(&["/logs"])).unwrap();
+}
+
+#[test]
+fn directories_keep_their_identity_and_refuse_another() {
+    let disk = MemoryDisk::new();
+    let manager = try_open(&disk, manager_settings(&["/a", "/b"])).unwrap();
+    let (cluster_id, directories) = (manager.cluster_id().to_owned(), manager.directories());
+    assert_ne!(directories[0].id, directories[1].id);
+    drop(manager);
+    let manager = try_open(&disk, manager_settings(&["/b", "/a", "/new"])).unwrap();
+    assert_eq!(manager.cluster_id(), cluster_id);
+    assert_eq!(manager.directories()[1].id, directories[0].id);
+    drop(manager);
+
+    let other_node = LogManagerSettings { node_id: BrokerId(2), ..manager_settings(&["/a"]) };
+    assert!(matches!(try_open(&disk, other_node), Err(LogError::Inconsistent(_))));
+    let other_cluster = LogManagerSettings { cluster_id: Some("other".to_owned()), ..manager_settings(&["/a"]) };
+    assert!(matches!(try_open(&disk, other_cluster), Err(LogError::Inconsistent(_))));
+    disk.write("/b/meta.properties", &disk.read("/a/meta.properties").unwrap());
+    let twins = try_open(&disk, manager_settings(&["/a", "/b"]));
+    assert!(matches!(twins, Err(LogError::Inconsistent(_))), "two directories with one id");
+}
+
+#[test]
+fn properties_as_kafka_writes_them_are_understood() {
+    let disk = MemoryDisk::new();
+    disk.create_directory(Path::new("/logs")).unwrap();
+    let text = "#\n#Sun Nov 29 18:00:00 UTC 2026\ncluster.id=abc\nnode.id=1\nversion=1\n";
+    disk.write("/logs/meta.properties", text.as_bytes());
+    let manager = try_open(&disk, manager_settings(&["/logs"])).unwrap();
+    assert_eq!(manager.cluster_id(), "abc");
+    assert!(!manager.directories()[0].id.is_empty(), "a directory without an id gets one");
+    for text in ["version=0\nbroker.id=1\n", "version=1\ncluster.id=abc\n", ""] {
+        let disk = MemoryDisk::new();
+        disk.create_directory(Path::new("/logs")).unwrap();
+        disk.write("/logs/meta.properties", text.as_bytes());
+        assert!(matches!(try_open(&disk, manager_settings(&["/logs"])), Err(LogError::Malformed { .. })), "{text:?}");
+    }
+}
+
+#[test]
+fn a_new_log_goes_to_the_directory_with_the_fewest() {
+    let disk = MemoryDisk::new();
+    let manager = try_open(&disk, manager_settings(&["/a", "/b"])).unwrap();
+    let parents: Vec<PathBuf> =
+        (0..4).map(|index| create(&manager, &named("t", index)).directory().parent().unwrap().to_path_buf()).collect();
+    assert_eq!(parents, ["/a", "/b", "/a", "/b"].map(PathBuf::from));
+    manager.shutdown(1).unwrap();
+    drop(manager);
+    let manager = try_open(&disk, manager_settings(&["/a", "/b"])).unwrap();
+    assert_eq!(manager.logs().len(), 4);
+    assert_eq!(manager.get(&named("t", 1)).unwrap().topic_id(), Some(TopicId([7; 16])));
+}
+
+#[test]
+fn a_partition_in_two_directories_is_refused() {
+    let disk = MemoryDisk::new();
+    for folder in ["/a/t-0", "/b/t-0"] {
+        disk.create_directory(Path::new(folder)).unwrap();
+    }
+    assert!(matches!(try_open(&disk, manager_settings(&["/a", "/b"])), Err(LogError::Inconsistent(_))));
+}
+
+#[test]
+fn a_log_of_another_topic_id_is_not_given_out() {
+    let manager = try_open(&MemoryDisk::new(), manager_settings(&["/logs"])).unwrap();
+    create(&manager, &named("t", 0));
+    let settings = Arc::new(LogSettings::default());
+    let other = manager.create(at(0), &named("t", 0), TopicId([8; 16]), settings, true);
+    assert!(matches!(other, Err(LogError::Inconsistent(_))));
+}
+
+#[test]
+fn a_deleted_log_is_gone_at_once_and_its_folder_after_the_delay() {
+    let disk = MemoryDisk::new();
+    let manager = try_open(&disk, manager_settings(&["/logs"])).unwrap();
+    let long = named(&"t".repeat(249), 0);
+    let log = create(&manager, &long);
+    append(&log, &["value"], Durability::Written);
+    let held = log.read(Offset(0), 99, FetchIsolation::HighWatermark, true).unwrap();
+    let point = log.sync_point().unwrap();
+    assert!(manager.delete(at(0), &long, 5).unwrap());
+    assert!(!manager.delete(at(0), &long, 5).unwrap());
+    assert!(manager.get(&long).is_none());
+    let result = log.append(at(1), batch(1, &["x"]), AppendOrigin::Client, Durability::Written);
+    assert!(matches!(result, Err(AppendError::Deleted)));
+    assert!(matches!(log.read(Offset(0), 9, FetchIsolation::LogEnd, true), Err(ReadError::Deleted)));
+    assert_eq!(values(&bytes_of(&held)).len(), 1);
+    SyncPoint::job(std::iter::once(&point)).run(&*disk).expect("a sync of what is gone is no failure");
+    log.synced(&point);
+    assert!(log.sync_point().unwrap().is_empty());
+
+    let again = create(&manager, &long);
+    assert_eq!(again.log_end_offset(), Offset(0));
+    let waiting = |disk: &MemoryDisk| disk.paths().iter().filter(|path| path.contains("-delete/")).count();
+    manager.clean_up(at(59_999)).unwrap();
+    assert!(waiting(&disk) > 0);
+    let restarted = disk.crash(|_, _, bytes| bytes);
+    manager.clean_up(at(60_000)).unwrap();
+    assert_eq!(waiting(&disk), 0);
+    let manager = try_open(&restarted, manager_settings(&["/logs"])).unwrap();
+    assert_eq!(manager.logs().len(), 1);
+    manager.remove_deleted(at(60_000)).unwrap();
+    assert_eq!(waiting(&restarted), 0, "a restart does not forget what was to go");
+}
+
+#[test]
+fn the_first_sync_of_a_new_log_covers_its_folder() {
+    let manager = try_open(&MemoryDisk::new(), manager_settings(&["/logs"])).unwrap();
+    let log = create(&manager, &named("t", 0));
+    let point = log.sync_point().unwrap();
+    assert_eq!(point.directories, [PathBuf::from("/logs/t-0"), PathBuf::from("/logs")]);
+    assert_eq!(point.files.len(), 1, "partition.metadata");
+}
+
+#[test]
+fn a_shutdown_is_not_clean_while_a_log_is_offline() {
+    let disk = MemoryDisk::new();
+    let manager = try_open(&disk, manager_settings(&["/a", "/b"])).unwrap();
+    let (_good, bad) = (create(&manager, &named("t", 0)), create(&manager, &named("t", 1)));
+    append(&bad, &["value"], Durability::Synced);
+    bad.sync_failed();
+    manager.shutdown(1).unwrap();
+    assert!(disk.read("/a/.kafka_cleanshutdown").is_some());
+    assert!(disk.read("/b/.kafka_cleanshutdown").is_none());
+}
+
+#[test]
+fn a_shutdown_whose_sync_or_checkpoint_fails_is_not_clean() {
+    let disk = MemoryDisk::new();
+    let manager = try_open(&disk, manager_settings(&["/logs"])).unwrap();
+    create(&manager, &named("t", 0));
+    disk.faults.fails_sync.store(true, Ordering::Relaxed);
+    manager.shutdown(1).unwrap_err();
+    assert!(disk.read("/logs/.kafka_cleanshutdown").is_none());
+}
+
+#[test]
+fn while_a_directory_is_offline_a_known_partition_is_not_made_anew() {
+    let disk = MemoryDisk::new();
+    let manager = try_open(&disk, manager_settings(&["/a", "/b"])).unwrap();
+    create(&manager, &named("t", 0));
+    create(&manager, &named("t", 1));
+    drop(manager);
+    *disk.faults.unreadable.lock().unwrap() = Some(PathBuf::from("/b"));
+    let manager = try_open(&disk, manager_settings(&["/a", "/b"])).expect("one directory is usable");
+    let online: Vec<bool> = manager.directories().iter().map(|directory| directory.is_online).collect();
+    assert_eq!(online, [true, false]);
+    let settings = Arc::new(LogSettings::default());
+    let made = manager.create(at(0), &named("t", 1), TopicId([7; 16]), Arc::clone(&settings), false);
+    assert!(matches!(made, Err(LogError::Offline)));
+    manager.create(at(0), &named("new", 0), TopicId([9; 16]), settings, true).unwrap();
+}
+
+#[test]
+fn a_nearly_full_disk_refuses_clients_until_there_is_space_again() {
+    let disk = MemoryDisk::new();
+    let settings = LogManagerSettings { free_bytes_min: 1_000, ..manager_settings(&["/logs"]) };
+    let manager = try_open(&disk, settings).unwrap();
+    let log = create(&manager, &named("t", 0));
+    append(&log, &["value"], Durability::Written);
+    disk.free.store(999, Ordering::Relaxed);
+    manager.check_free_space();
+    let client = || log.append(at(1), batch(1, &["x"]), AppendOrigin::Client, Durability::Written);
+    assert!(matches!(client(), Err(AppendError::DiskFull)));
+    log.append(at(1), batch(1, &["x"]), AppendOrigin::Coordinator, Durability::Written).unwrap();
+    assert_eq!(read_all(&log, Offset(0)).len(), 2);
+    disk.free.store(1_000, Ordering::Relaxed);
+    manager.check_free_space();
+    client().unwrap();
+}
+
+#[test]
+fn idle_logs_hold_no_files_open() {
+    let disk = MemoryDisk::new();
+    let manager = try_open(&disk, manager_settings(&["/logs"])).unwrap();
+    for index in 0..50 {
+        create(&manager, &named("t", index));
+    }
+    manager.logs().iter().for_each(|log| log.synced(&log.sync_point().unwrap()));
+    assert_eq!(disk.open_handles(), 0);
+    let log = manager.get(&named("t", 0)).unwrap();
+    append(&log, &["value"], Durability::Written);
+    log.synced(&log.sync_point().unwrap());
+    log.synced(&log.sync_point().unwrap());
+    assert_eq!(disk.open_handles(), 1, "the file that is appended to");
+    log.maintain(at(1)).unwrap();
+    log.maintain(at(2)).unwrap();
+    assert_eq!(disk.open_handles(), 0);
+    append(&log, &["value"], Durability::Written);
+    assert_eq!(read_all(&log, Offset(0)).len(), 2);
+}
+
+#[test]
+fn a_reader_at_the_end_needs_no_look_into_files() {
+    let disk = MemoryDisk::new();
+    let manager = try_open(&disk, manager_settings(&["/logs"])).unwrap();
+    let log = create(&manager, &named("t", 0));
+    for _ in 0..500 {
+        let info = append(&log, &["value"], Durability::Written);
+        let before = disk.faults.reads.load(Ordering::Relaxed);
+        let data = log.read(info.base_offset, 1 << 20, FetchIsolation::HighWatermark, true).unwrap();
+        assert!(data.bytes() > 0);
+        assert_eq!(disk.faults.reads.load(Ordering::Relaxed), before);
+    }
+}

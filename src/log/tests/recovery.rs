@@ -1,0 +1,297 @@
+//! What is left of a log after a crash, or after something happened to its files.
+//!
+//! It must not look inside: files are damaged from outside, and the log is opened again.
+
+use super::*;
+use crate::env::Disk;
+
+const SEGMENT: &str = "/logs/topic-0/00000000000000000000";
+
+fn path(base: i64, suffix: &str) -> String {
+    format!("/logs/topic-0/{base:020}.{suffix}")
+}
+
+/// A disk with ten batches of two records, `per_segment` in a segment, and nothing synced.
+fn filled(per_segment: u32) -> Arc<MemoryDisk> {
+    let disk = MemoryDisk::new();
+    let (_manager, log) = open(&disk, small(per_segment));
+    fill(&log, 10);
+    disk
+}
+
+fn small(per_segment: u32) -> LogSettings {
+    let bytes = batch(100, &["value-0", "second"]).len() as u32;
+    LogSettings { segment_bytes: per_segment * bytes, index_interval_bytes: 100, ..LogSettings::default() }
+}
+
+fn fill(log: &UnifiedLog, batches: i64) {
+    for number in 0..batches {
+        let value = format!("value-{number}");
+        let bytes = batch(100 + number, &[&value, "second"]);
+        log.append(at(1), bytes, AppendOrigin::Client, Durability::Written).unwrap();
+    }
+}
+
+fn everything(_: &std::path::Path, _: usize, bytes: usize) -> usize {
+    bytes
+}
+
+#[test]
+fn after_a_tear_at_any_byte_the_log_ends_with_the_last_whole_batch() {
+    let disk = filled(3);
+    let last = path(18, "log");
+    let bytes = disk.read(&last).unwrap();
+    for length in 0..=bytes.len() {
+        disk.write(&last, &bytes[..length]);
+        let crashed = disk.crash(everything);
+        let (_manager, log) = open(&crashed, small(3));
+        let expected = if length == bytes.len() { 20 } else { 18 };
+        assert_eq!(log.log_end_offset(), Offset(expected), "{length} bytes");
+        assert_eq!(read_all(&log, Offset(0)).len() as i64, expected);
+        assert!(!log.was_clean());
+        append(&log, &["next"], Durability::Written);
+        assert_eq!(read_all(&log, Offset(0)).last(), Some(&(expected, "next".to_owned())));
+    }
+}
+
+#[test]
+fn a_tear_in_an_earlier_segment_removes_all_later_ones() {
+    let disk = filled(3);
+    let middle = path(6, "log");
+    let bytes = disk.read(&middle).unwrap();
+    disk.write(&middle, &bytes[..bytes.len() - 1]);
+    let crashed = disk.crash(everything);
+    let (_manager, log) = open(&crashed, small(3));
+    assert_eq!((log.log_end_offset(), log.segments()), (Offset(10), 2));
+    let left: Vec<String> = crashed.paths().into_iter().filter(|path| path.contains("/0000")).collect();
+    assert!(left.iter().all(|path| !path.contains("00012.") && !path.contains("00018.")), "{left:?}");
+    assert_eq!(read_all(&log, Offset(0)).len(), 10);
+}
+
+#[test]
+fn no_changed_bit_of_a_record_is_ever_served() {
+    let disk = filled(20);
+    let log_path = format!("{SEGMENT}.log");
+    let bytes = disk.read(&log_path).unwrap();
+    let whole: Vec<(i64, String)> = read_all(&open(&disk.crash(everything), small(20)).1, Offset(0));
+    for place in (0..bytes.len()).step_by(3) {
+        let mut changed = bytes.clone();
+        changed[place] ^= 0x10;
+        let damaged = disk.crash(everything);
+        damaged.write(&log_path, &changed);
+        let (_manager, log) = open(&damaged, small(20));
+        let read = read_all(&log, Offset(0));
+        // Base offset and leader epoch are not covered by the checksum; offsets that do not follow end the log too.
+        let is_covered = place % (bytes.len() / 10) >= 17;
+        assert!(read.len() < 20 || !is_covered, "byte {place}");
+        assert!(read.iter().zip(&whole).all(|(read, whole)| read.1 == whole.1), "byte {place}");
+    }
+}
+
+#[test]
+fn damage_below_the_recovery_point_is_reported_and_costs_nothing_else() {
+    let disk = MemoryDisk::new();
+    let (manager, log) = open(&disk, small(3));
+    fill(&log, 10);
+    log.synced(&log.sync_point().unwrap());
+    log.synced(&log.sync_point().unwrap());
+    manager.checkpoint().unwrap();
+    let middle = path(6, "log");
+    let mut bytes = disk.read(&middle).unwrap();
+    let one = bytes.len() / 3;
+    bytes[one + 70] ^= 1;
+    disk.write(&middle, &bytes);
+    let (_manager, log) = open(&disk.crash(everything), small(3));
+    assert_eq!(log.log_end_offset(), Offset(20));
+    let good = log.read(Offset(6), 1 << 20, FetchIsolation::HighWatermark, true).unwrap();
+    assert_eq!(good.bytes(), one, "what lies before the damage is served");
+    let result = log.read(Offset(8), 1 << 20, FetchIsolation::HighWatermark, true);
+    assert!(matches!(result, Err(ReadError::Damaged { offset: Offset(8), segment: Offset(6), .. })), "{result:?}");
+    assert_eq!(read_all(&log, Offset(10)).len(), 10);
+    assert_eq!(read_all(&log, Offset(12)).len(), 8);
+}
+
+#[test]
+fn a_clean_restart_reads_no_more_than_the_end() {
+    let disk = MemoryDisk::new();
+    let (manager, log) = open(&disk, small(3));
+    fill(&log, 10);
+    manager.shutdown(7).unwrap();
+    assert_eq!(disk.read("/logs/.kafka_cleanshutdown").unwrap(), b"{\"version\":0,\"brokerEpoch\":7}");
+    let restarted = disk.crash(|_, synced, _| synced);
+    restarted
+        .write(path(0, "log"), &disk.read(path(0, "log")).unwrap().iter().map(|byte| byte ^ 0xff).collect::<Vec<_>>());
+    let (_manager, log) = open(&restarted, small(3));
+    assert!(log.was_clean());
+    assert!(restarted.read("/logs/.kafka_cleanshutdown").is_none(), "a crash from here on is not clean");
+    assert_eq!(log.log_end_offset(), Offset(20));
+    assert_eq!(read_all(&log, Offset(6)).len(), 14);
+    let (_manager, log) = open(&restarted.crash(everything), small(3));
+    assert!(!log.was_clean());
+}
+
+#[test]
+fn indexes_that_are_missing_torn_or_wrong_are_built_again() {
+    let disk = filled(5);
+    let whole = disk.crash(everything);
+    let (manager, log) = open(&whole, small(5));
+    let expected = read_all(&log, Offset(0));
+    manager.shutdown(1).unwrap();
+    for suffix in ["index", "timeindex"] {
+        for base in [0, 10] {
+            let intact = whole.read(path(base, suffix)).unwrap();
+            assert!(!intact.is_empty());
+            let torn = &intact[..intact.len() - 1];
+            for (damage, is_clean) in [(None, true), (Some(torn), true), (None, false), (Some(&[0xff; 96][..]), false)]
+            {
+                let damaged = whole.crash(everything);
+                match damage {
+                    None => damaged.remove_file(path(base, suffix).as_ref()).unwrap(),
+                    Some(bytes) => damaged.write(path(base, suffix), bytes),
+                }
+                if !is_clean {
+                    damaged.remove_file("/logs/.kafka_cleanshutdown".as_ref()).unwrap();
+                    damaged.remove_file("/logs/recovery-point-offset-checkpoint".as_ref()).unwrap();
+                }
+                let (_manager, log) = open(&damaged, small(5));
+                assert_eq!(damaged.read(path(base, suffix)).unwrap(), intact, "{suffix} {base} {damage:?} {is_clean}");
+                assert_eq!(read_all(&log, Offset(0)), expected);
+            }
+        }
+    }
+}
+
+#[test]
+fn files_without_a_segment_and_leftovers_are_removed() {
+    let disk = filled(5);
+    for name in ["00000000000000000033.index", "00000000000000000033.timeindex", "00000000000000000003.snapshot"] {
+        disk.write(format!("/logs/topic-0/{name}"), b"");
+    }
+    for name in ["00000000000000000033.log.deleted", "00000000000000000000.log.cleaned", "leader-epoch-checkpoint.tmp"]
+    {
+        disk.write(format!("/logs/topic-0/{name}"), b"leftover");
+    }
+    let crashed = disk.crash(everything);
+    let (_manager, log) = open(&crashed, small(5));
+    assert_eq!(log.log_end_offset(), Offset(20));
+    let strange = |path: &&String| path.contains("00033.") || path.contains("00003.") || path.ends_with(".tmp");
+    assert_eq!(crashed.paths().iter().find(strange), None);
+    assert!(crashed.paths().iter().all(|path| !path.ends_with(".cleaned") && !path.ends_with(".deleted")));
+}
+
+#[test]
+fn a_complete_replacement_is_finished_and_an_incomplete_one_undone() {
+    let disk = filled(5);
+    let (first, second) = (disk.read(path(0, "log")).unwrap(), disk.read(path(10, "log")).unwrap());
+    let merged = [first, second].concat();
+
+    let complete = disk.crash(everything);
+    complete.write(path(0, "log.swap"), &merged);
+    let (_manager, log) = open(&complete, small(5));
+    assert_eq!((log.segments(), log.log_end_offset()), (1, Offset(20)));
+    assert_eq!(complete.read(path(0, "log")).unwrap(), merged);
+    assert_eq!(read_all(&log, Offset(0)).len(), 20);
+
+    let incomplete = disk.crash(everything);
+    incomplete.write(path(0, "log.swap"), &merged);
+    incomplete.write(path(0, "log.cleaned"), b"half");
+    let (_manager, log) = open(&incomplete, small(5));
+    assert_eq!((log.segments(), log.log_end_offset()), (2, Offset(20)));
+    assert!(incomplete.read(path(0, "log.swap")).is_none());
+}
+
+#[test]
+fn leader_epochs_are_rebuilt_from_the_batches() {
+    let disk = MemoryDisk::new();
+    let (_manager, log) = open(&disk, small(3));
+    for epoch in [0, 2, 5] {
+        log.become_leader(LeaderEpoch(epoch));
+        fill(&log, 2);
+    }
+    log.become_leader(LeaderEpoch(7));
+    let ends =
+        |log: &UnifiedLog| [0, 1, 2, 4, 5].map(|epoch| log.end_offset_for_epoch(LeaderEpoch(epoch)).unwrap().1.0);
+    assert_eq!(ends(&log), [4, 4, 8, 8, 12]);
+    assert_eq!(log.latest_epoch(), Some(LeaderEpoch(7)));
+
+    let (_manager, log) = open(&disk.crash(everything), small(3));
+    assert_eq!((ends(&log), log.latest_epoch()), ([4, 4, 8, 8, 12], Some(LeaderEpoch(5))), "7 appended nothing");
+
+    let crashed = disk.crash(everything);
+    crashed.write("/logs/topic-0/leader-epoch-checkpoint", b"0\n1\nbroken\n");
+    let (_manager, log) = open(&crashed, small(3));
+    assert_eq!(ends(&log), [4, 4, 8, 8, 12]);
+    assert_eq!(crashed.read("/logs/topic-0/leader-epoch-checkpoint").unwrap(), b"0\n3\n0 0\n2 4\n5 8\n");
+
+    let torn = disk.crash(everything);
+    torn.write("/logs/topic-0/leader-epoch-checkpoint", b"0\n2\n0 0\n9 50\n");
+    let (_manager, log) = open(&torn, small(3));
+    assert_eq!(log.latest_epoch(), Some(LeaderEpoch(0)), "an epoch that begins behind the end is no more");
+}
+
+#[test]
+fn leader_epochs_reach_the_disk_with_the_records_of_a_sync() {
+    let disk = MemoryDisk::new();
+    let (_manager, log) = open(&disk, small(20));
+    log.become_leader(LeaderEpoch(3));
+    fill(&log, 1);
+    let point = log.sync_point().unwrap();
+    point.files.iter().for_each(|file| file.sync().unwrap());
+    log.synced(&point);
+    assert_eq!(disk.read("/logs/topic-0/leader-epoch-checkpoint").unwrap(), b"0\n1\n3 0\n");
+}
+
+#[test]
+fn a_log_that_ends_below_its_start_begins_anew_at_its_start() {
+    let disk = filled(3);
+    disk.write("/logs/log-start-offset-checkpoint", b"0\n1\ntopic 0 50\n");
+    let crashed = disk.crash(everything);
+    let (_manager, log) = open(&crashed, small(3));
+    assert_eq!((log.log_start_offset(), log.log_end_offset(), log.segments()), (Offset(50), Offset(50), 1));
+    assert!(crashed.read(path(0, "log")).is_none());
+    assert_eq!(append(&log, &["next"], Durability::Written).base_offset, Offset(50));
+}
+
+#[test]
+fn a_checkpoint_that_makes_no_sense_costs_only_a_longer_recovery() {
+    for text in ["", "0\n7\n", "garbage", "0\n1\ntopic zero 5\n", "0\n1\ntopic 0 -5\n", "0\n1\ntopic 0 9999\n"] {
+        let disk = filled(3);
+        disk.write("/logs/recovery-point-offset-checkpoint", text.as_bytes());
+        let (_manager, log) = open(&disk.crash(everything), small(3));
+        assert_eq!(read_all(&log, Offset(0)).len(), 20, "{text:?}");
+    }
+}
+
+#[test]
+fn records_of_a_broker_before_kafka_0_11_are_left_alone() {
+    let disk = filled(3);
+    let mut old = vec![0; 60];
+    old[11] = 48;
+    old[16] = 1;
+    disk.write(path(0, "log"), &old);
+    let crashed = disk.crash(everything);
+    let manager = open_manager(&crashed, &["/logs"], &small(3), at(0));
+    assert!(manager.get(&partition()).is_none());
+    assert_eq!(manager.unreadable().iter().collect::<Vec<_>>(), [&partition()]);
+    let made = manager.create(at(0), &partition(), TopicId([7; 16]), Arc::new(small(3)), true);
+    assert!(matches!(made, Err(LogError::Offline)));
+    assert_eq!(crashed.read(path(0, "log")).unwrap(), old);
+}
+
+#[test]
+fn a_power_cut_leaves_what_was_synced_and_a_recovery_makes_the_rest_durable() {
+    let disk = MemoryDisk::new();
+    let (_manager, log) = open(&disk, small(3));
+    fill(&log, 4);
+    let point = log.sync_point().unwrap();
+    point.files.iter().for_each(|file| file.sync().unwrap());
+    log.synced(&point);
+    fill(&log, 3);
+    let killed = disk.crash(everything);
+    let (_manager, log) = open(&killed, small(3));
+    assert_eq!((log.high_watermark(), log.durable_end_offset()), (Offset(14), Offset(14)));
+    let (_manager, log) = open(&killed.crash(|_, synced, _| synced), small(3));
+    assert_eq!(log.log_end_offset(), Offset(14));
+    let (_manager, log) = open(&disk.crash(|_, synced, _| synced), small(3));
+    assert_eq!(log.log_end_offset(), Offset(8));
+}

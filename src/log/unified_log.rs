@@ -1,0 +1,366 @@
+//! The log of one partition: its segments, its offsets, and the lock around them.
+//!
+//! It must not know clients, requests or who leads. Reads, appends and syncs of it stand in files of their own.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, RwLock};
+
+use crate::env::{Disk, DiskError, DiskFile};
+use crate::log::lazy_file::SegmentPlace;
+use crate::log::leader_epoch_cache::LeaderEpochCache;
+use crate::log::log_segment::LogSegment;
+use crate::log::producer_state_manager::ProducerStateManager;
+use crate::log::recent_batches::RecentBatches;
+use crate::log::retention::PendingRemovals;
+use crate::log::settings::LogSettings;
+use crate::log::sync::SyncState;
+use crate::types::{LeaderEpoch, Offset, TopicId, TopicPartition, WallTime};
+
+/// Inactive segments of one log whose files stay open for the next read.
+const OPEN_INACTIVE_SEGMENTS_MAX: usize = 2;
+
+/// An offset and where it lies on disk. Kafka's type of the same name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct LogOffsetMetadata {
+    /// The offset.
+    pub(super) offset: Offset,
+    /// Base offset of the segment in which it lies.
+    pub(super) segment: Offset,
+    /// Where in that segment's file the batch with that offset starts, or would.
+    pub(super) position: u64,
+}
+
+/// Whether a log takes requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LogStatus {
+    /// It does.
+    Online,
+    /// A disk error left it in an unknown state; a restart recovers it.
+    Offline,
+    /// Its partition is gone.
+    Deleted,
+    /// The broker shuts down, and the files are complete.
+    Closed,
+}
+
+/// What the lock of a log guards.
+#[derive(Debug)]
+pub(super) struct LogState {
+    pub(super) status: LogStatus,
+    pub(super) directory: Arc<Path>,
+    pub(super) segments: BTreeMap<Offset, LogSegment>,
+    pub(super) log_start: Offset,
+    pub(super) end: LogOffsetMetadata,
+    pub(super) high_watermark: LogOffsetMetadata,
+    pub(super) leader_epoch: LeaderEpoch,
+    pub(super) recent: RecentBatches,
+    pub(super) sync: SyncState,
+    pub(super) producers: ProducerStateManager,
+    pub(super) epochs: LeaderEpochCache,
+    pub(super) removals: PendingRemovals,
+    /// Not used since the last upkeep.
+    pub(super) is_idle: bool,
+    open_inactive: VecDeque<Offset>,
+}
+
+impl LogState {
+    /// The segment that is appended to.
+    pub(super) fn active(&mut self) -> &mut LogSegment {
+        self.segments.values_mut().next_back().expect("a log has at least one segment")
+    }
+
+    /// Base offset of the active segment.
+    pub(super) fn active_base(&self) -> Offset {
+        *self.segments.keys().next_back().expect("a log has at least one segment")
+    }
+
+    /// Remembers that an inactive segment's file is open, and closes the one that was used longest ago.
+    pub(super) fn note_open(&mut self, segment: Offset) {
+        self.is_idle = false;
+        if segment == self.active_base() {
+            return;
+        }
+        self.open_inactive.retain(|open| *open != segment);
+        self.open_inactive.push_back(segment);
+        while self.open_inactive.len() > OPEN_INACTIVE_SEGMENTS_MAX {
+            if let Some(segment) = self.open_inactive.pop_front().and_then(|oldest| self.segments.get_mut(&oldest)) {
+                segment.close();
+            }
+        }
+    }
+
+    /// The offset below which every transaction is decided, as seen below the high watermark.
+    pub(super) fn last_stable(&self) -> LogOffsetMetadata {
+        match self.producers.first_unstable() {
+            Some((offset, place)) if offset < self.high_watermark.offset => {
+                // A transaction that began below the log's start shows nothing at all: no position matters then.
+                let hidden = LogOffsetMetadata { offset: self.log_start, ..LogOffsetMetadata::default() };
+                place.filter(|place| place.offset >= self.log_start).unwrap_or(hidden)
+            }
+            _ => self.high_watermark,
+        }
+    }
+}
+
+/// Offsets as of the end of the last change, to be read without the lock.
+#[derive(Debug, Default)]
+struct OffsetSnapshot {
+    log_start: AtomicI64,
+    high_watermark: AtomicI64,
+    last_stable: AtomicI64,
+    durable_end: AtomicI64,
+    end: AtomicI64,
+}
+
+/// What a loader hands over to make a log of.
+#[derive(Debug)]
+pub(super) struct LoadedLog {
+    pub(super) segments: BTreeMap<Offset, LogSegment>,
+    pub(super) log_start: Offset,
+    pub(super) end: LogOffsetMetadata,
+    pub(super) producers: ProducerStateManager,
+    pub(super) epochs: LeaderEpochCache,
+}
+
+/// What does not change about a log.
+#[derive(Debug)]
+pub(super) struct LogIdentity {
+    pub(super) topic_partition: TopicPartition,
+    pub(super) topic_id: OnceLock<TopicId>,
+    pub(super) was_clean: bool,
+    pub(super) log_directory: Arc<Path>,
+    pub(super) is_disk_full: Arc<AtomicBool>,
+}
+
+/// The log of one partition.
+#[derive(Debug)]
+pub struct UnifiedLog {
+    identity: LogIdentity,
+    pub(super) disk: Arc<dyn Disk>,
+    settings: RwLock<Arc<LogSettings>>,
+    state: Mutex<LogState>,
+    offsets: OffsetSnapshot,
+}
+
+impl UnifiedLog {
+    /// A log over what was loaded from `directory`.
+    pub(super) fn new(
+        identity: LogIdentity,
+        disk: Arc<dyn Disk>,
+        directory: Arc<Path>,
+        settings: Arc<LogSettings>,
+        loaded: LoadedLog,
+    ) -> UnifiedLog {
+        let mut state = LogState {
+            status: LogStatus::Online,
+            directory,
+            segments: loaded.segments,
+            log_start: loaded.log_start,
+            end: loaded.end,
+            high_watermark: loaded.end,
+            leader_epoch: loaded.epochs.latest().unwrap_or_default(),
+            recent: RecentBatches::default(),
+            sync: SyncState::new(loaded.end.offset),
+            producers: loaded.producers,
+            epochs: loaded.epochs,
+            removals: PendingRemovals::new(),
+            is_idle: true,
+            open_inactive: VecDeque::new(),
+        };
+        state.advance_high_watermark();
+        let log = UnifiedLog {
+            identity,
+            disk,
+            settings: RwLock::new(settings),
+            state: Mutex::new(state),
+            offsets: OffsetSnapshot::default(),
+        };
+        log.publish(&log.lock());
+        log
+    }
+
+    /// Says that this broker leads the partition in `epoch`: later batches carry it. An epoch never goes back: returned is the one that
+    /// holds, the latest on disk if that is newer.
+    pub fn become_leader(&self, epoch: LeaderEpoch) -> LeaderEpoch {
+        let mut state = self.lock();
+        let epoch = state.epochs.latest().map_or(epoch, |latest| latest.max(epoch));
+        state.leader_epoch = epoch;
+        let end = state.end.offset;
+        state.epochs.assign(epoch, end);
+        epoch
+    }
+
+    /// The epoch in which this broker leads the partition.
+    pub fn leader_epoch(&self) -> LeaderEpoch {
+        self.lock().leader_epoch
+    }
+
+    /// The latest leader epoch in which something was appended, or a leader began.
+    pub fn latest_epoch(&self) -> Option<LeaderEpoch> {
+        self.lock().epochs.latest()
+    }
+
+    /// The largest epoch at or below `epoch`, and the offset behind its last record; `None` if `epoch` is newer than all (KIP-101).
+    pub fn end_offset_for_epoch(&self, epoch: LeaderEpoch) -> Option<(LeaderEpoch, Offset)> {
+        let state = self.lock();
+        state.epochs.end_offset_for(epoch, state.end.offset)
+    }
+
+    /// The leader epoch to which an offset belongs.
+    pub fn epoch_for_offset(&self, offset: Offset) -> Option<LeaderEpoch> {
+        self.lock().epochs.epoch_for(offset)
+    }
+
+    /// Which partition it is.
+    pub fn topic_partition(&self) -> &TopicPartition {
+        &self.identity.topic_partition
+    }
+
+    /// The id of its topic, if its folder says so.
+    pub fn topic_id(&self) -> Option<TopicId> {
+        self.identity.topic_id.get().copied()
+    }
+
+    /// Takes the id of its topic, unless it knows one.
+    pub(super) fn set_topic_id(&self, topic_id: TopicId) {
+        self.identity.topic_id.get_or_init(|| topic_id);
+    }
+
+    /// Whether the last shutdown was clean. If not, records of unsynced appends may be gone, and the partition needs a new leader epoch.
+    pub fn was_clean(&self) -> bool {
+        self.identity.was_clean
+    }
+
+    /// Whether it lies in this log directory.
+    pub(super) fn is_in(&self, directory: &Path) -> bool {
+        *self.identity.log_directory == *directory
+    }
+
+    /// Whether the disk has so few bytes left that clients may not append.
+    pub(super) fn is_disk_full(&self) -> bool {
+        self.identity.is_disk_full.load(Ordering::Relaxed)
+    }
+
+    /// The first sync is to cover that the folder is new, with its `metadata` file.
+    pub(super) fn owe_creation(&self, metadata: Arc<dyn DiskFile>) {
+        let mut state = self.lock();
+        let directory = Arc::clone(&state.directory);
+        let parent = directory.parent().map(Arc::from);
+        state.sync.owe_files(vec![metadata]);
+        state.sync.owe_directory(directory);
+        parent.into_iter().for_each(|parent| state.sync.owe_directory(parent));
+    }
+
+    /// Its settings.
+    pub fn settings(&self) -> Arc<LogSettings> {
+        Arc::clone(&self.settings.read().expect("no panic while the settings are locked"))
+    }
+
+    /// Takes other settings, which hold from the next append on.
+    pub fn set_settings(&self, settings: Arc<LogSettings>) {
+        *self.settings.write().expect("no panic while the settings are locked") = settings;
+    }
+
+    /// The first offset that can be read.
+    pub fn log_start_offset(&self) -> Offset {
+        Offset(self.offsets.log_start.load(Ordering::Acquire))
+    }
+
+    /// The offset up to which consumers may read.
+    pub fn high_watermark(&self) -> Offset {
+        Offset(self.offsets.high_watermark.load(Ordering::Acquire))
+    }
+
+    /// The offset up to which transactional consumers may read.
+    pub fn last_stable_offset(&self) -> Offset {
+        Offset(self.offsets.last_stable.load(Ordering::Acquire))
+    }
+
+    /// The offset up to which everything is on disk: an `acks=all` append is done when this is above its last offset.
+    pub fn durable_end_offset(&self) -> Offset {
+        Offset(self.offsets.durable_end.load(Ordering::Acquire))
+    }
+
+    /// The offset that the next record gets.
+    pub fn log_end_offset(&self) -> Offset {
+        Offset(self.offsets.end.load(Ordering::Acquire))
+    }
+
+    /// Bytes of all segments.
+    pub fn bytes(&self) -> u64 {
+        self.lock().segments.values().map(LogSegment::bytes).sum()
+    }
+
+    /// How many segments there are.
+    pub fn segments(&self) -> usize {
+        self.lock().segments.len()
+    }
+
+    /// Whether a disk error took it offline.
+    pub fn is_offline(&self) -> bool {
+        self.lock().status == LogStatus::Offline
+    }
+
+    /// The folder it lies in.
+    pub fn directory(&self) -> Arc<Path> {
+        Arc::clone(&self.lock().directory)
+    }
+
+    pub(super) fn lock(&self) -> MutexGuard<'_, LogState> {
+        self.state.lock().expect("no panic while a log is locked: an assertion aborts")
+    }
+
+    /// Shows the offsets of `state` to those who read without the lock. The end goes first up, so that no reader sees a high
+    /// watermark above it.
+    pub(super) fn publish(&self, state: &LogState) {
+        self.offsets.end.store(state.end.offset.0, Ordering::Release);
+        self.offsets.durable_end.store(state.sync.durable_end().0, Ordering::Release);
+        self.offsets.high_watermark.store(state.high_watermark.offset.0, Ordering::Release);
+        self.offsets.last_stable.store(state.last_stable().offset.0, Ordering::Release);
+        self.offsets.log_start.store(state.log_start.0, Ordering::Release);
+    }
+
+    /// Where the files of the segment with this base offset lie.
+    pub(super) fn place(&self, state: &LogState, base_offset: Offset) -> SegmentPlace {
+        SegmentPlace { disk: Arc::clone(&self.disk), directory: Arc::clone(&state.directory), base_offset }
+    }
+
+    /// A number of this partition's own, to spread what would otherwise happen in all partitions at once.
+    pub(super) fn seed(&self) -> u64 {
+        let TopicPartition { topic, partition } = self.topic_partition();
+        let name = topic.bytes().chain(partition.0.to_be_bytes());
+        name.fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+    }
+
+    /// Begins a new active segment at the log's end. The old one and the folder are then owed a sync.
+    pub(super) fn roll_now(&self, state: &mut LogState, now: WallTime) -> Result<(), DiskError> {
+        let base_offset = state.end.offset;
+        if state.active().bytes() == 0 && state.active_base() == base_offset {
+            return Ok(());
+        }
+        let mut files = state.active().settle()?;
+        files.extend(state.producers.take_snapshot()?);
+        let segment = match LogSegment::create(self.place(state, base_offset), now) {
+            Ok(segment) => segment,
+            Err(error) => {
+                if !matches!(error, DiskError::Full { .. }) {
+                    state.status = LogStatus::Offline;
+                }
+                return Err(error);
+            }
+        };
+        state.active().close();
+        state.sync.owe_files(files);
+        state.sync.owe_directory(Arc::clone(&state.directory));
+        state.segments.insert(base_offset, segment);
+        state.recent.clear();
+        let was_end = state.end;
+        state.end = LogOffsetMetadata { offset: base_offset, segment: base_offset, position: 0 };
+        if state.high_watermark == was_end {
+            state.high_watermark = state.end;
+        }
+        Ok(())
+    }
+}

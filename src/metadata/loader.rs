@@ -1,0 +1,161 @@
+//! Batches of the metadata log to images: the one place where an image is replaced, at start as in operation.
+//!
+//! It must not know files or offsets to come: the broker reads or appends a batch and hands it over here.
+
+use std::sync::Arc;
+
+use crate::record::{BatchError, BuildError, RecordBatch, RecordBatchBuilder, RecordError};
+use crate::types::{LeaderEpoch, Offset, WallTime};
+
+use super::image::MetadataImage;
+use super::record::MetadataRecord;
+use super::record_codec::RecordCodecError;
+use super::replay::ReplayError;
+
+/// Why a batch of the metadata log cannot be obeyed. Nothing of it took effect.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LoadError {
+    /// The bytes are no batch.
+    #[error("the metadata log is damaged at offset {at}: {error}")]
+    Batch {
+        /// The offset where a batch was expected.
+        at: Offset,
+        /// What is wrong.
+        error: BatchError,
+    },
+    /// The checksum is wrong.
+    #[error("the metadata log is damaged: the batch at offset {0} has a wrong checksum")]
+    Checksum(Offset),
+    /// The batch is compressed, which no writer of metadata does.
+    #[error("the batch at offset {0} of the metadata log is compressed")]
+    Compressed(Offset),
+    /// The frame of a record is damaged.
+    #[error("the metadata log is damaged in the batch at offset {at}: {error}")]
+    Record {
+        /// The batch's base offset.
+        at: Offset,
+        /// What is wrong.
+        error: RecordError,
+    },
+    /// A record is damaged or not known.
+    #[error("offset {at} of the metadata log: {error}")]
+    Codec {
+        /// The record's offset.
+        at: Offset,
+        /// What is wrong.
+        error: RecordCodecError,
+    },
+    /// A record does not fit those before it.
+    #[error("batch at offset {at} of the metadata log: {error}")]
+    Replay {
+        /// The batch's base offset.
+        at: Offset,
+        /// What is wrong.
+        error: ReplayError,
+    },
+    /// Begin, end and abort of transactions do not alternate.
+    #[error(
+        "batch at offset {0} of the metadata log: a transaction begins inside another, or ends without a beginning"
+    )]
+    Transaction(Offset),
+}
+
+/// Follows the metadata log: an image, and the records of a transaction that has not ended yet.
+#[derive(Clone, Debug)]
+pub struct MetadataLoader {
+    image: Arc<MetadataImage>,
+    transaction: Option<Vec<MetadataRecord>>,
+}
+
+impl MetadataLoader {
+    /// Begins with an image, mostly an empty one.
+    pub fn new(image: MetadataImage) -> MetadataLoader {
+        MetadataLoader { image: Arc::new(image), transaction: None }
+    }
+
+    /// The newest image.
+    pub fn image(&self) -> &Arc<MetadataImage> {
+        &self.image
+    }
+
+    /// Replays all batches in `bytes`, which a read of the log gave.
+    pub fn replay_bytes(&mut self, bytes: &[u8]) -> Result<&Arc<MetadataImage>, LoadError> {
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            let at = self.image.next_offset();
+            let (batch, behind) = RecordBatch::parse(rest).map_err(|error| LoadError::Batch { at, error })?;
+            self.replay_batch(&batch)?;
+            rest = behind;
+        }
+        Ok(&self.image)
+    }
+
+    /// Replays one batch. All of it takes effect, or, with an error, nothing.
+    pub fn replay_batch(&mut self, batch: &RecordBatch<'_>) -> Result<&Arc<MetadataImage>, LoadError> {
+        let header = batch.header();
+        let records = decode_batch(batch)?;
+        self.replay_records(records, header.base_offset(), header.next_offset(), header.partition_leader_epoch())
+    }
+
+    /// Replays the records of a batch that was appended and is at hand still.
+    pub fn replay_records(
+        &mut self,
+        records: Vec<MetadataRecord>,
+        base_offset: Offset,
+        next_offset: Offset,
+        leader_epoch: LeaderEpoch,
+    ) -> Result<&Arc<MetadataImage>, LoadError> {
+        let mut transaction = self.transaction.clone();
+        let mut settled = Vec::with_capacity(records.len());
+        for record in records {
+            match (record, &mut transaction) {
+                (MetadataRecord::BeginTransaction { .. }, open @ None) => *open = Some(Vec::new()),
+                (MetadataRecord::EndTransaction, open @ Some(_)) => settled.extend(open.take().into_iter().flatten()),
+                (MetadataRecord::AbortTransaction { .. }, open @ Some(_)) => *open = None,
+                (
+                    MetadataRecord::BeginTransaction { .. }
+                    | MetadataRecord::EndTransaction
+                    | MetadataRecord::AbortTransaction { .. },
+                    _,
+                ) => return Err(LoadError::Transaction(base_offset)),
+                (record, Some(pending)) => pending.push(record),
+                (record, None) => settled.push(record),
+            }
+        }
+        let image = self.image.replay(&settled, next_offset, leader_epoch);
+        self.image = Arc::new(image.map_err(|error| LoadError::Replay { at: base_offset, error })?);
+        self.transaction = transaction;
+        Ok(&self.image)
+    }
+}
+
+/// Control batches (who leads the quorum, who votes) hold nothing for an image.
+fn decode_batch(batch: &RecordBatch<'_>) -> Result<Vec<MetadataRecord>, LoadError> {
+    let at = batch.header().base_offset();
+    if !batch.crc_is_valid() {
+        return Err(LoadError::Checksum(at));
+    }
+    if batch.header().is_control_batch() {
+        return Ok(Vec::new());
+    }
+    let mut records = Vec::new();
+    for record in batch.records().ok_or(LoadError::Compressed(at))? {
+        let record = record.map_err(|error| LoadError::Record { at, error })?;
+        let decoded = MetadataRecord::decode(record.value.unwrap_or_default());
+        records.push(decoded.map_err(|error| LoadError::Codec { at: record.offset, error })?);
+    }
+    Ok(records)
+}
+
+/// One batch of these records, ready to append; the log sets its offset. Fails without records, and above 2 GiB.
+pub fn encode_batch(
+    records: &[MetadataRecord],
+    now: WallTime,
+    leader_epoch: LeaderEpoch,
+) -> Result<Vec<u8>, BuildError> {
+    let mut builder = RecordBatchBuilder::new().leader_epoch(leader_epoch);
+    for record in records {
+        builder.append(now.0, None, Some(&record.encode()))?;
+    }
+    builder.build()
+}

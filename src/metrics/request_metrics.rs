@@ -1,0 +1,117 @@
+//! How long requests spend where, for each API: Kafka's `RequestMetrics` (queue, local, remote, response queue, send, total).
+//!
+//! It must not know requests; it takes six points of a stopwatch.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::types::Instant;
+
+/// API keys that are counted, from 0.
+const APIS: usize = 96;
+/// Upper bounds of the histogram's buckets are powers of two microseconds; the last takes all that is longer.
+const BUCKETS: usize = 26;
+
+/// A span between two points.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RequestPhase {
+    /// In the request queue (`RequestQueueTimeMs`).
+    RequestQueue,
+    /// With the handler (`LocalTimeMs`).
+    Local,
+    /// Parked (`RemoteTimeMs`).
+    Remote,
+    /// In the response queue (`ResponseQueueTimeMs`).
+    ResponseQueue,
+    /// Being written (`ResponseSendTimeMs`).
+    ResponseSend,
+    /// From whole frame to last byte (`TotalTimeMs`).
+    Total,
+}
+
+impl RequestPhase {
+    /// All, in the order in which they pass.
+    pub const ALL: [RequestPhase; 6] = [
+        RequestPhase::RequestQueue,
+        RequestPhase::Local,
+        RequestPhase::Remote,
+        RequestPhase::ResponseQueue,
+        RequestPhase::ResponseSend,
+        RequestPhase::Total,
+    ];
+}
+
+/// One histogram per API and phase.
+#[derive(Debug)]
+pub struct RequestMetrics {
+    apis: Vec<[Histogram; 6]>,
+}
+
+#[derive(Debug, Default)]
+struct Histogram {
+    count: AtomicU64,
+    sum_ns: AtomicU64,
+    buckets: [AtomicU64; BUCKETS],
+}
+
+impl Histogram {
+    fn record(&self, ns: u64) {
+        let microseconds = ns / 1_000;
+        let bucket = (u64::BITS - microseconds.leading_zeros()) as usize;
+        self.count.fetch_add(1, Ordering::Relaxed);
+        self.sum_ns.fetch_add(ns, Ordering::Relaxed);
+        self.buckets[bucket.min(BUCKETS - 1)].fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+impl RequestMetrics {
+    /// All zero.
+    pub fn new() -> RequestMetrics {
+        RequestMetrics { apis: (0..APIS).map(|_| Default::default()).collect() }
+    }
+
+    /// Counts one request of the API with this key, by the six points: received, dequeued, local complete, response complete, response
+    /// dequeued, sent. A point before the one in front of it counts as that one.
+    pub fn record(&self, api_key: i16, points: [Instant; 6]) {
+        let Some(phases) = usize::try_from(api_key).ok().and_then(|key| self.apis.get(key)) else { return };
+        let mut latest = points[0];
+        for (phase, point) in phases.iter().zip(points.iter().skip(1)) {
+            let reached = latest.max(*point);
+            phase.record(reached.0 - latest.0);
+            latest = reached;
+        }
+        phases[RequestPhase::Total as usize].record(latest.0 - points[0].0);
+    }
+
+    /// Requests counted for an API and the nanoseconds that they spent in a phase.
+    pub fn totals(&self, api_key: i16, phase: RequestPhase) -> (u64, u64) {
+        let histogram =
+            usize::try_from(api_key).ok().and_then(|key| self.apis.get(key)).map(|phases| &phases[phase as usize]);
+        histogram.map_or((0, 0), |histogram| {
+            (histogram.count.load(Ordering::Relaxed), histogram.sum_ns.load(Ordering::Relaxed))
+        })
+    }
+}
+
+impl Default for RequestMetrics {
+    fn default() -> RequestMetrics {
+        RequestMetrics::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{RequestMetrics, RequestPhase};
+    use crate::types::Instant;
+
+    #[test]
+    fn phases_add_up_to_the_total_also_when_a_point_is_missing() {
+        let metrics = RequestMetrics::new();
+        metrics.record(1, [10, 20, 0, 50, 60, 100].map(Instant));
+        let sum = RequestPhase::ALL[..5].iter().map(|phase| metrics.totals(1, *phase).1).sum::<u64>();
+        assert_eq!(metrics.totals(1, RequestPhase::Total), (1, 90));
+        assert_eq!(sum, 90);
+        assert_eq!(metrics.totals(1, RequestPhase::Remote), (1, 30));
+        metrics.record(-1, [Instant(0); 6]);
+        assert_eq!(metrics.totals(-1, RequestPhase::Total), (0, 0));
+    }
+}

@@ -1,0 +1,245 @@
+//! How many connections there may be, from which address, through which listener, and how fast new ones may come.
+//!
+//! Kafka's rules: an excess over a total or a rate holds the Acceptor of that listener back (the kernel's backlog fills), an excess over a
+//! per-address count closes the new connection, one over a per-address rate closes it after a while. It must not know sockets.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+
+use super::connection_rate::ConnectionRate;
+use crate::env::Wake;
+use crate::types::{Instant, Now};
+
+/// Limits of one listener (`listener.name.<name>.max.connections` and `.max.connection.creation.rate`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ListenerLimits {
+    /// Connections at once.
+    pub connections_max: u32,
+    /// New connections per second.
+    pub creation_rate_max: u32,
+}
+
+/// Limits of the broker.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConnectionLimits {
+    /// `max.connections`.
+    pub connections_max: u32,
+    /// `max.connections.per.ip`.
+    pub connections_per_ip_max: u32,
+    /// `max.connections.per.ip.overrides`.
+    pub per_ip_overrides: BTreeMap<IpAddr, u32>,
+    /// `max.connection.creation.rate`.
+    pub creation_rate_max: u32,
+    /// `quota.window.num`.
+    pub windows: usize,
+    /// `quota.window.size.seconds`; also the longest that a connection is held back for its rate.
+    pub window: Duration,
+    /// Each listener, by number.
+    pub listeners: Vec<ListenerLimits>,
+    /// The inter-broker listener. With more than one listener, the broker-wide limits do not hold for it.
+    pub inter_broker_listener: Option<usize>,
+}
+
+/// What becomes of a connection that asks to be counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Admission {
+    /// It is counted; `leave` must be called once when it ends.
+    Admitted,
+    /// No place is free; the Acceptor is woken when one may be.
+    Full,
+    /// Its address has as many as it may have; it is not counted.
+    TooManyFromAddress,
+}
+
+/// Counts of all connections, shared by Acceptors and Processors.
+pub struct ConnectionQuotas {
+    limits: ConnectionLimits,
+    counts: Mutex<Counts>,
+}
+
+struct Counts {
+    per_ip: BTreeMap<IpAddr, u32>,
+    per_listener: Vec<ListenerCount>,
+    total: u32,
+    broker_rate: ConnectionRate,
+}
+
+struct ListenerCount {
+    connections: u32,
+    rate: ConnectionRate,
+    waits: bool,
+    waker: Arc<dyn Wake>,
+}
+
+impl ConnectionQuotas {
+    /// Nobody connected. `acceptors` are how to wake the Acceptor of each listener.
+    pub fn new(limits: ConnectionLimits, acceptors: Vec<Arc<dyn Wake>>) -> ConnectionQuotas {
+        let rate = || ConnectionRate::new(limits.windows, limits.window);
+        let per_listener = acceptors
+            .into_iter()
+            .map(|waker| ListenerCount { connections: 0, rate: rate(), waits: false, waker })
+            .collect();
+        let counts = Counts { per_ip: BTreeMap::new(), per_listener, total: 0, broker_rate: rate() };
+        ConnectionQuotas { limits, counts: Mutex::new(counts) }
+    }
+
+    /// Records one new connection in the rates and says until when the Acceptor must hold it back, if at all.
+    pub(crate) fn record_arrival(&self, listener: usize, now: Now) -> Option<Instant> {
+        let mut counts = self.counts();
+        let broker = if self.is_protected(listener) {
+            Duration::ZERO
+        } else {
+            counts.broker_rate.record(now.instant);
+            counts.broker_rate.throttle(now.instant, self.limits.creation_rate_max)
+        };
+        let limit = self.limits.listeners.get(listener).map_or(u32::MAX, |limits| limits.creation_rate_max);
+        let own = counts.per_listener.get_mut(listener).map_or(Duration::ZERO, |count| {
+            count.rate.record(now.instant);
+            count.rate.throttle(now.instant, limit)
+        });
+        let throttle = broker.max(own).min(self.limits.window);
+        (!throttle.is_zero()).then(|| now.instant.after(throttle))
+    }
+
+    /// Counts a connection if a place is free and its address may have one more.
+    pub(crate) fn admit(&self, listener: usize, address: IpAddr) -> Admission {
+        let protected = self.is_protected(listener);
+        let mut counts = self.counts();
+        let total_is_full = !protected && counts.total >= self.limits.connections_max;
+        let listener_max = self.limits.listeners.get(listener).map_or(u32::MAX, |limits| limits.connections_max);
+        if let Some(count) = counts.per_listener.get_mut(listener)
+            && (total_is_full || count.connections >= listener_max)
+        {
+            count.waits = true;
+            return Admission::Full;
+        }
+        let address_max =
+            self.limits.per_ip_overrides.get(&address).copied().unwrap_or(self.limits.connections_per_ip_max);
+        if counts.per_ip.get(&address).copied().unwrap_or(0) >= address_max {
+            return Admission::TooManyFromAddress;
+        }
+        *counts.per_ip.entry(address).or_insert(0) += 1;
+        counts.total += 1;
+        if let Some(count) = counts.per_listener.get_mut(listener) {
+            count.connections += 1;
+        }
+        Admission::Admitted
+    }
+
+    /// Takes a connection out of the counts and wakes the Acceptors that wait for a place.
+    pub(crate) fn leave(&self, listener: usize, address: IpAddr) {
+        let mut wake = Vec::new();
+        {
+            let mut counts = self.counts();
+            match counts.per_ip.get_mut(&address) {
+                Some(1) => {
+                    counts.per_ip.remove(&address);
+                }
+                Some(count) => *count -= 1,
+                None => debug_assert!(false, "a connection leaves once, after it was admitted"),
+            }
+            counts.total = counts.total.saturating_sub(1);
+            if let Some(count) = counts.per_listener.get_mut(listener) {
+                count.connections = count.connections.saturating_sub(1);
+            }
+            for count in counts.per_listener.iter_mut().filter(|count| count.waits) {
+                count.waits = false;
+                wake.push(Arc::clone(&count.waker));
+            }
+        }
+        wake.iter().for_each(|waker| waker.wake());
+    }
+
+    /// Whether the broker has more connections than it may, so that a Processor of this listener must close one.
+    pub(crate) fn is_exceeded(&self, listener: usize) -> bool {
+        self.limits.connections_max < u32::MAX
+            && !self.is_protected(listener)
+            && self.counts().total > self.limits.connections_max
+    }
+
+    /// Connections at this moment.
+    pub fn total(&self) -> u32 {
+        self.counts().total
+    }
+
+    fn is_protected(&self, listener: usize) -> bool {
+        self.limits.listeners.len() > 1 && self.limits.inter_broker_listener == Some(listener)
+    }
+
+    fn counts(&self) -> MutexGuard<'_, Counts> {
+        self.counts.lock().expect("nobody panics while holding the counts: panics abort the process")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    struct CountingWake(AtomicU32);
+
+    impl Wake for CountingWake {
+        fn wake(&self) {
+            self.0.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+
+    const HERE: IpAddr = IpAddr::V4(std::net::Ipv4Addr::LOCALHOST);
+
+    fn quotas(change: impl FnOnce(&mut ConnectionLimits)) -> (ConnectionQuotas, Arc<CountingWake>) {
+        let free = ListenerLimits { connections_max: u32::MAX, creation_rate_max: u32::MAX };
+        let mut limits = ConnectionLimits {
+            connections_max: u32::MAX,
+            connections_per_ip_max: u32::MAX,
+            per_ip_overrides: BTreeMap::new(),
+            creation_rate_max: u32::MAX,
+            windows: 11,
+            window: Duration::from_secs(1),
+            listeners: vec![free, free],
+            inter_broker_listener: Some(0),
+        };
+        change(&mut limits);
+        let waker = Arc::new(CountingWake(AtomicU32::new(0)));
+        let wakers: Vec<Arc<dyn Wake>> = limits.listeners.iter().map(|_| Arc::clone(&waker) as Arc<dyn Wake>).collect();
+        (ConnectionQuotas::new(limits, wakers), waker)
+    }
+
+    #[test]
+    fn a_full_broker_holds_back_and_wakes_the_acceptor_when_one_leaves() {
+        let (quotas, waker) = quotas(|limits| limits.connections_max = 1);
+        assert_eq!(quotas.admit(1, HERE), Admission::Admitted);
+        assert_eq!(quotas.admit(1, HERE), Admission::Full);
+        assert_eq!(quotas.admit(0, HERE), Admission::Admitted, "the inter-broker listener is protected");
+        assert!(quotas.is_exceeded(1) && !quotas.is_exceeded(0));
+        quotas.leave(0, HERE);
+        assert_eq!(waker.0.load(Ordering::SeqCst), 1);
+        assert_eq!(quotas.admit(1, HERE), Admission::Full);
+        quotas.leave(1, HERE);
+        assert_eq!(quotas.admit(1, HERE), Admission::Admitted);
+        assert_eq!(quotas.total(), 1);
+    }
+
+    #[test]
+    fn an_address_with_too_many_is_refused_without_being_counted() {
+        let (quotas, _) = quotas(|limits| {
+            limits.connections_per_ip_max = 0;
+            limits.per_ip_overrides.insert(HERE, 1);
+        });
+        assert_eq!(quotas.admit(0, HERE), Admission::Admitted);
+        assert_eq!(quotas.admit(0, HERE), Admission::TooManyFromAddress);
+        assert_eq!(quotas.admit(0, IpAddr::from([127, 0, 0, 2])), Admission::TooManyFromAddress);
+        assert_eq!(quotas.total(), 1);
+    }
+
+    #[test]
+    fn arrivals_above_the_rate_are_held_back_for_at_most_one_window() {
+        let (quotas, _) = quotas(|limits| limits.listeners[1].creation_rate_max = 10);
+        let now = |ms: u64| Now { instant: Instant(ms * 1_000_000), ..Now::default() };
+        let held = (0..200).filter_map(|_| quotas.record_arrival(1, now(5_000))).collect::<Vec<_>>();
+        assert!(!held.is_empty());
+        assert!(held.iter().all(|until| *until <= now(6_000).instant));
+        assert_eq!(quotas.record_arrival(0, now(5_000)), None, "the other listener is free");
+    }
+}

@@ -1,0 +1,140 @@
+//! One connection: the frame that is coming in, the answer that is going out, and why it is or is not read.
+//!
+//! It must not know its Processor's other channels, nor what a request means.
+
+use std::io;
+use std::net::SocketAddr;
+
+use super::memory_pool::MemoryPool;
+use super::mute_state::{MuteEvent, MuteState};
+use super::network_receive::{NetworkReceive, Received};
+use super::network_send::{NetworkSend, SendProgress};
+use super::request::RequestTimes;
+use crate::env::{Connection, Piece};
+use crate::types::{Instant, Ticket};
+
+/// The request of a channel that is in work.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct InFlight {
+    pub(crate) ticket: Ticket,
+    /// Bytes of the pool that its frame holds.
+    pub(crate) frame_bytes: usize,
+    pub(crate) received: Instant,
+    pub(crate) times: RequestTimes,
+    pub(crate) response_dequeued: Instant,
+}
+
+/// A channel.
+#[derive(Debug)]
+pub(crate) struct KafkaChannel<C> {
+    pub(crate) connection: C,
+    pub(crate) peer: SocketAddr,
+    pub(crate) local: Option<SocketAddr>,
+    pub(crate) last_used: Instant,
+    pub(crate) in_flight: Option<InFlight>,
+    pub(crate) throttled_until: Option<Instant>,
+    /// An edge has come and the socket was not found dry since.
+    pub(crate) is_readable: bool,
+    /// It stands in its Processor's queue of channels to read.
+    pub(crate) is_queued_to_read: bool,
+    /// It is registered for writable events.
+    pub(crate) wants_writable: bool,
+    receive: NetworkReceive,
+    send: Option<NetworkSend>,
+    mute: MuteState,
+}
+
+impl<C: Connection> KafkaChannel<C> {
+    pub(crate) fn new(connection: C, peer: SocketAddr, now: Instant) -> KafkaChannel<C> {
+        KafkaChannel {
+            local: connection.local_address().ok(),
+            connection,
+            peer,
+            last_used: now,
+            in_flight: None,
+            throttled_until: None,
+            is_readable: true,
+            is_queued_to_read: false,
+            wants_writable: false,
+            receive: NetworkReceive::default(),
+            send: None,
+            mute: MuteState::NotMuted,
+        }
+    }
+
+    /// Whether the Processor may read it now.
+    pub(crate) fn may_be_read(&self) -> bool {
+        self.is_readable && self.mute == MuteState::NotMuted
+    }
+
+    /// Reads towards the next frame.
+    pub(crate) fn read(
+        &mut self,
+        scratch: &mut [u8],
+        frame_bytes_max: usize,
+        pool: &MemoryPool,
+        budget_bytes: usize,
+    ) -> io::Result<Received> {
+        debug_assert!(self.may_be_read(), "a muted channel is never read");
+        let received = self.receive.read_from(&mut self.connection, scratch, frame_bytes_max, pool, budget_bytes)?;
+        if matches!(received, Received::Blocked) {
+            self.is_readable = false;
+        }
+        Ok(received)
+    }
+
+    /// Mutes it for a request that was queued. `None` where Kafka calls that illegal.
+    pub(crate) fn request_received(&mut self, in_flight: InFlight) -> Option<()> {
+        self.mute = self.mute.muted().after(MuteEvent::RequestReceived)?;
+        self.in_flight = Some(in_flight);
+        Some(())
+    }
+
+    /// Starts to throttle it.
+    pub(crate) fn throttle(&mut self, until: Instant) -> Option<()> {
+        self.mute = self.mute.after(MuteEvent::ThrottleStarted)?;
+        self.throttled_until = Some(until);
+        Some(())
+    }
+
+    /// Ends the throttle and unmutes it if nothing else holds it.
+    pub(crate) fn end_throttle(&mut self) -> Option<()> {
+        self.throttled_until = None;
+        self.mute = self.mute.after(MuteEvent::ThrottleEnded)?.unmuted();
+        Some(())
+    }
+
+    /// Says that the response of the request in work is done with, and unmutes if nothing else holds it.
+    pub(crate) fn response_sent(&mut self) -> Option<InFlight> {
+        self.mute = self.mute.after(MuteEvent::ResponseSent)?.unmuted();
+        self.in_flight.take()
+    }
+
+    /// Begins to send an answer. `None` if one is being sent already.
+    pub(crate) fn begin_send(&mut self, pieces: Vec<Piece>) -> Option<()> {
+        if self.send.is_some() {
+            return None;
+        }
+        self.send = Some(NetworkSend::new(pieces));
+        Some(())
+    }
+
+    pub(crate) fn is_sending(&self) -> bool {
+        self.send.is_some()
+    }
+
+    /// Writes what the socket takes; `Complete` also if there is nothing to send.
+    pub(crate) fn write(&mut self) -> io::Result<SendProgress> {
+        let Some(send) = &mut self.send else { return Ok(SendProgress::Complete) };
+        let progress = send.write_to(&mut self.connection)?;
+        if progress == SendProgress::Complete {
+            self.send = None;
+        }
+        Ok(progress)
+    }
+
+    /// Bytes of the pool that it holds: an unfinished frame and the request in work.
+    pub(crate) fn held_bytes(&self) -> usize {
+        self.receive.held_bytes() + self.in_flight.map_or(0, |in_flight| in_flight.frame_bytes)
+    }
+}

@@ -1,0 +1,40 @@
+//! Guesses what bytes that are no Kafka frame really are, so that the one log line tells an operator what to mend.
+//!
+//! It must not decide anything: it only words.
+
+/// What the first bytes of a connection look like. `prefix` are the four bytes that should have been a length.
+pub(crate) fn likely_cause(prefix: [u8; 4]) -> &'static str {
+    match prefix {
+        [0x16, 0x03, 0..=4, _] => "TLS bytes on a PLAINTEXT listener: set security.protocol=PLAINTEXT in the client",
+        [b'G', b'E', b'T', b' ']
+        | [b'P', b'O', b'S', b'T']
+        | [b'H', b'E', b'A', b'D']
+        | [b'P', b'U', b'T', b' ']
+        | [b'O', b'P', b'T', b'I'] => "an HTTP request on a Kafka port: point the browser, probe or proxy elsewhere",
+        [b'P', b'R', b'I', b' '] => "an HTTP/2 preface on a Kafka port: point the client elsewhere",
+        [b'S', b'S', b'H', b'-'] => "an SSH client on a Kafka port",
+        [b'P', b'R', b'O', b'X'] | [0x0d, 0x0a, 0x0d, 0x0a] => {
+            "a PROXY protocol header: switch it off in the load balancer, Kafka has none"
+        }
+        [0x80..=0xff, ..] => {
+            "a negative frame length: the peer does not speak the Kafka protocol, or lost its place in the stream"
+        }
+        _ => {
+            "a frame above socket.request.max.bytes: the peer does not speak the Kafka protocol, or its max.request.size is too large"
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::likely_cause;
+
+    #[test]
+    fn common_strangers_are_named() {
+        assert!(likely_cause([0x16, 3, 1, 2]).contains("TLS"));
+        assert!(likely_cause(*b"GET ").contains("HTTP"));
+        assert!(likely_cause(*b"SSH-").contains("SSH"));
+        assert!(likely_cause([0xff; 4]).contains("negative"));
+        assert!(likely_cause([0x7f, 0xff, 0xff, 0xff]).contains("socket.request.max.bytes"));
+    }
+}

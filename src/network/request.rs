@@ -1,0 +1,77 @@
+//! What goes through the queues: a request to a handler, a response back to the Processor that owns the connection.
+//!
+//! It must not know what a request asks.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+
+use crate::env::Piece;
+use crate::types::{Instant, Ticket};
+
+/// What every connection of one listener has in common.
+#[derive(Debug)]
+pub struct ListenerContext {
+    /// Its number among the listeners, from 0.
+    pub index: usize,
+    /// Its name, as in `listeners`.
+    pub name: String,
+}
+
+/// A whole frame with a valid header, on its way to a handler.
+#[derive(Debug)]
+pub struct Request {
+    /// Where the answer goes.
+    pub ticket: Ticket,
+    /// The frame without its length.
+    pub frame: Bytes,
+    /// Where in the frame the body starts, behind the header.
+    pub body_at: usize,
+    /// Through which listener it came.
+    pub listener: Arc<ListenerContext>,
+    /// Who sent it.
+    pub peer: SocketAddr,
+    /// The address at which the peer reached us; `None` if the socket could not say.
+    pub local: Option<SocketAddr>,
+    /// When it was whole, by the stopwatch.
+    pub received: Instant,
+}
+
+/// The points of the stopwatch between which Kafka's request times lie. A point that was not passed is the one before it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RequestTimes {
+    /// A handler took it.
+    pub dequeued: Instant,
+    /// The handler was done with its own part.
+    pub local_complete: Instant,
+    /// The response was put into the Processor's queue.
+    pub response_complete: Instant,
+}
+
+/// What becomes of a request.
+#[derive(Debug)]
+pub enum ResponseKind {
+    /// These bytes go out; then the next request is read.
+    Send(Vec<Piece>),
+    /// Nothing goes out (acks=0); the next request is read.
+    NoOp,
+    /// The connection ends, for the reason given.
+    Close(&'static str),
+    /// The handler has parked it; only the times are of interest, the answer comes later.
+    Parked,
+}
+
+/// A response on its way to the Processor.
+#[derive(Debug)]
+pub struct Response {
+    /// To whose request.
+    pub ticket: Ticket,
+    /// What becomes of it.
+    pub kind: ResponseKind,
+    /// How long the channel is not read, from now on.
+    pub throttle: Duration,
+    /// The stopwatch.
+    pub times: RequestTimes,
+}

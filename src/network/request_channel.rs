@@ -1,0 +1,165 @@
+//! The queues between Processors and handlers: one bounded request queue, one response queue for each Processor.
+//!
+//! A full request queue is the back-pressure of the whole broker: the Processor that is refused stops reading and is woken when there is
+//! room. Idle handlers are woken newest first, since the newest has the warmest caches. It must not know what a request asks, nor
+//! threads: sleepers are reached through `Wake`.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use crossbeam_channel::{Receiver, Sender, TrySendError, bounded, unbounded};
+
+use super::request::{Request, Response};
+use crate::env::Wake;
+use crate::types::{ConnectionId, ProcessorId};
+
+/// All queues. Processors put requests and take responses, handlers the other way round.
+pub struct RequestChannel {
+    requests: (Sender<Request>, Receiver<Request>),
+    closed: (Sender<ConnectionId>, Receiver<ConnectionId>),
+    processors: Vec<ProcessorEnd>,
+    sleepers: Mutex<Sleepers>,
+    some_processor_was_refused: AtomicBool,
+    /// Requests that may wait before a handler of the pool is woken: 1 where each Processor's driver steps a handler of its own.
+    backlog_tolerated: usize,
+}
+
+struct ProcessorEnd {
+    responses: (Sender<Response>, Receiver<Response>),
+    waker: Arc<dyn Wake>,
+}
+
+/// Who sleeps until something of this channel changes.
+struct Sleepers {
+    handlers: Vec<Arc<dyn Wake>>,
+    idle_handlers: Vec<usize>,
+    refused_processors: Vec<ProcessorId>,
+}
+
+impl RequestChannel {
+    /// A channel for requests up to `capacity`. `processors` and `handlers` are how to wake each of them, by number.
+    pub fn new(
+        capacity: usize,
+        processors: Vec<Arc<dyn Wake>>,
+        handlers: Vec<Arc<dyn Wake>>,
+        backlog_tolerated: usize,
+    ) -> RequestChannel {
+        RequestChannel {
+            requests: bounded(capacity),
+            closed: unbounded(),
+            processors: processors.into_iter().map(|waker| ProcessorEnd { responses: unbounded(), waker }).collect(),
+            sleepers: Mutex::new(Sleepers { handlers, idle_handlers: Vec::new(), refused_processors: Vec::new() }),
+            some_processor_was_refused: AtomicBool::new(false),
+            backlog_tolerated,
+        }
+    }
+
+    /// Queues a request, or gives it back if the queue is full: `processor` is then woken when there is room.
+    pub(crate) fn offer(&self, processor: ProcessorId, request: Request) -> Result<(), Box<Request>> {
+        let refused = match self.requests.0.try_send(request) {
+            Ok(()) => {
+                self.wake_handler();
+                return Ok(());
+            }
+            Err(TrySendError::Full(refused) | TrySendError::Disconnected(refused)) => refused,
+        };
+        let mut sleepers = self.sleepers();
+        if !sleepers.refused_processors.contains(&processor) {
+            sleepers.refused_processors.push(processor);
+        }
+        // The flag is raised before the second try: room that is made later finds the flag, room made earlier is used here.
+        self.some_processor_was_refused.store(true, Ordering::SeqCst);
+        match self.requests.0.try_send(refused) {
+            Ok(()) => Ok(()),
+            Err(TrySendError::Full(refused) | TrySendError::Disconnected(refused)) => Err(Box::new(refused)),
+        }
+    }
+
+    /// The next request. Whoever was refused is told that there is room.
+    pub fn take(&self) -> Option<Request> {
+        let request = self.requests.1.try_recv().ok()?;
+        if self.some_processor_was_refused.swap(false, Ordering::SeqCst) {
+            let refused = std::mem::take(&mut self.sleepers().refused_processors);
+            for processor in refused {
+                self.wake_processor(processor);
+            }
+        }
+        Some(request)
+    }
+
+    /// Says that `handler` is about to sleep. `false` if there is work, so that it must not.
+    pub fn handler_sleeps(&self, handler: usize) -> bool {
+        let mut sleepers = self.sleepers();
+        if self.requests.1.len() > self.backlog_tolerated || !self.closed.1.is_empty() {
+            return false;
+        }
+        if !sleepers.idle_handlers.contains(&handler) {
+            sleepers.idle_handlers.push(handler);
+        }
+        true
+    }
+
+    /// Tells the handlers that a connection is gone while a request of it was in work.
+    pub(crate) fn connection_closed(&self, connection: ConnectionId) {
+        // Both ends live in `self`, so the queue is never disconnected.
+        let _ = self.closed.0.send(connection);
+        self.wake_newest_idle_handler();
+    }
+
+    /// The next connection that is gone.
+    pub fn take_closed(&self) -> Option<ConnectionId> {
+        self.closed.1.try_recv().ok()
+    }
+
+    /// Sends a response to the Processor that owns the connection; one to a Processor that is no more is dropped.
+    pub fn respond(&self, response: Response, own: Option<ProcessorId>) {
+        let processor = response.ticket.connection.processor;
+        let Some(end) = self.processor(processor) else { return };
+        // Both ends live in `self`, so the queue is never disconnected.
+        let _ = end.responses.0.send(response);
+        if own != Some(processor) {
+            end.waker.wake();
+        }
+    }
+
+    /// The next response for `processor`.
+    pub(crate) fn take_response(&self, processor: ProcessorId) -> Option<Response> {
+        self.processor(processor)?.responses.1.try_recv().ok()
+    }
+
+    /// Requests that wait for a handler.
+    pub fn request_queue_size(&self) -> usize {
+        self.requests.1.len()
+    }
+
+    fn wake_handler(&self) {
+        if self.requests.1.len() > self.backlog_tolerated {
+            self.wake_newest_idle_handler();
+        }
+    }
+
+    fn wake_newest_idle_handler(&self) {
+        let woken = {
+            let mut sleepers = self.sleepers();
+            let newest = sleepers.idle_handlers.pop();
+            newest.and_then(|handler| sleepers.handlers.get(handler).cloned())
+        };
+        if let Some(woken) = woken {
+            woken.wake();
+        }
+    }
+
+    fn wake_processor(&self, processor: ProcessorId) {
+        if let Some(end) = self.processor(processor) {
+            end.waker.wake();
+        }
+    }
+
+    fn processor(&self, processor: ProcessorId) -> Option<&ProcessorEnd> {
+        self.processors.get(usize::try_from(processor.0).ok()?)
+    }
+
+    fn sleepers(&self) -> MutexGuard<'_, Sleepers> {
+        self.sleepers.lock().expect("nobody panics while holding the sleepers: panics abort the process")
+    }
+}

@@ -1,0 +1,123 @@
+//! The real disk: files of the operating system.
+//!
+//! It must not know segments or records.
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use rustix::fs::{FlockOperation, flock, statvfs, syncfs};
+
+use crate::env::{Disk, DiskEntry, DiskError, DiskFile, DiskLock, EntryKind, OpenMode};
+use crate::os::real_file::{Poison, RealFile};
+
+/// The file system of this machine.
+#[derive(Clone, Debug, Default)]
+pub struct FileDisk {
+    poison: Arc<Poison>,
+}
+
+impl FileDisk {
+    /// The file system, with no failed sync so far.
+    pub fn new() -> FileDisk {
+        FileDisk::default()
+    }
+}
+
+impl Disk for FileDisk {
+    fn open(&self, path: &Path, mode: OpenMode) -> Result<Arc<dyn DiskFile>, DiskError> {
+        let mut options = OpenOptions::new();
+        options.read(true).append(mode != OpenMode::Read);
+        options.create(matches!(mode, OpenMode::Create | OpenMode::CreateEmpty));
+        let file = options.open(path).map_err(|error| to_disk_error("open", path, error))?;
+        if mode == OpenMode::CreateEmpty {
+            file.set_len(0).map_err(|error| to_disk_error("truncate", path, error))?;
+        }
+        Ok(Arc::new(RealFile::new(file, path.to_path_buf(), Arc::clone(&self.poison))))
+    }
+
+    fn create_directory(&self, path: &Path) -> Result<(), DiskError> {
+        fs::create_dir_all(path).map_err(|error| to_disk_error("create directory", path, error))
+    }
+
+    fn list(&self, directory: &Path) -> Result<Vec<DiskEntry>, DiskError> {
+        let fail = |error| to_disk_error("list", directory, error);
+        let mut entries = Vec::new();
+        for entry in fs::read_dir(directory).map_err(fail)? {
+            let entry = entry.map_err(fail)?;
+            let Ok(name) = entry.file_name().into_string() else { continue };
+            // Follows links, so that a log directory may be one; an entry that vanished meanwhile is not there.
+            let metadata = match fs::metadata(entry.path()) {
+                Ok(metadata) => metadata,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                Err(error) => return Err(fail(error)),
+            };
+            if metadata.is_dir() {
+                entries.push(DiskEntry { name, kind: EntryKind::Directory, bytes: 0 });
+            } else if metadata.is_file() {
+                entries.push(DiskEntry { name, kind: EntryKind::File, bytes: metadata.len() });
+            }
+        }
+        entries.sort_by(|left, right| left.name.cmp(&right.name));
+        Ok(entries)
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> Result<(), DiskError> {
+        fs::rename(from, to).map_err(|error| to_disk_error("rename", from, error))
+    }
+
+    fn remove_file(&self, path: &Path) -> Result<(), DiskError> {
+        fs::remove_file(path).map_err(|error| to_disk_error("remove", path, error))
+    }
+
+    fn remove_directory(&self, path: &Path) -> Result<(), DiskError> {
+        fs::remove_dir_all(path).map_err(|error| to_disk_error("remove directory", path, error))
+    }
+
+    fn sync_directory(&self, path: &Path) -> Result<(), DiskError> {
+        let synced = File::open(path).and_then(|directory| directory.sync_all());
+        synced.map_err(|error| to_disk_error("sync directory", path, error))
+    }
+
+    fn sync_all(&self, root: &Path) -> Result<(), DiskError> {
+        self.poison.check(root)?;
+        let directory = File::open(root).map_err(|error| to_disk_error("open", root, error))?;
+        syncfs(&directory).map_err(|error| {
+            self.poison.add(root);
+            to_disk_error("sync all", root, error.into())
+        })
+    }
+
+    fn free_bytes(&self, root: &Path) -> Result<u64, DiskError> {
+        let space = statvfs(root).map_err(|error| to_disk_error("free space", root, error.into()))?;
+        Ok(space.f_bavail.saturating_mul(space.f_frsize))
+    }
+
+    fn lock(&self, path: &Path) -> Result<Box<dyn DiskLock>, DiskError> {
+        let file = OpenOptions::new().read(true).append(true).create(true).open(path);
+        let file = file.map_err(|error| to_disk_error("open", path, error))?;
+        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => Ok(Box::new(FileLock { _file: file })),
+            Err(rustix::io::Errno::WOULDBLOCK) => Err(DiskError::Locked { path: path.to_path_buf() }),
+            Err(error) => Err(to_disk_error("lock", path, error.into())),
+        }
+    }
+}
+
+/// Holds the lock until its descriptor is closed.
+struct FileLock {
+    _file: File,
+}
+
+impl DiskLock for FileLock {}
+
+/// What an error of the system means to the broker.
+pub(super) fn to_disk_error(operation: &'static str, path: &Path, source: io::Error) -> DiskError {
+    let path = path.to_path_buf();
+    match source.kind() {
+        io::ErrorKind::NotFound => DiskError::NotFound { path },
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => DiskError::Full { path },
+        _ => DiskError::Io { operation, path, source },
+    }
+}

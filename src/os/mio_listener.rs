@@ -1,0 +1,132 @@
+//! The real listening socket.
+//!
+//! It must not know listener names or protocols. Built with socket2, since mio's own `bind` fixes the backlog at 128.
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
+
+use socket2::{Domain, Protocol, Socket, Type};
+
+use crate::env::Listener;
+use crate::os::MioConnection;
+
+/// Options of a listening socket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ListenOptions {
+    /// Connections that may wait to be accepted (Kafka: `socket.listen.backlog.size`); the kernel caps it at `somaxconn`.
+    pub backlog: u32,
+    /// `SO_RCVBUF`, which accepted connections inherit, or the kernel's tuning (Kafka: `socket.receive.buffer.bytes`).
+    pub receive_buffer_bytes: Option<u32>,
+}
+
+/// A socket that accepts, never blocking.
+#[derive(Debug)]
+pub struct MioListener {
+    listener: mio::net::TcpListener,
+}
+
+impl MioListener {
+    /// Listens on `host` and `port`. An empty host means every address, of IPv6 and IPv4 where the machine has both; port 0 lets
+    /// the kernel choose. A name is resolved, which may block, and its first address that can be bound is taken.
+    pub fn bind(host: &str, port: u16, options: &ListenOptions) -> io::Result<MioListener> {
+        let mut outcome = Err(io::Error::new(io::ErrorKind::AddrNotAvailable, "the host has no address"));
+        for address in candidates(host, port)? {
+            outcome = bind_address(address, options);
+            if outcome.is_ok() {
+                break;
+            }
+        }
+        outcome
+    }
+
+    pub(super) fn source(&mut self) -> &mut mio::net::TcpListener {
+        &mut self.listener
+    }
+}
+
+impl Listener for MioListener {
+    type Connection = MioConnection;
+
+    fn accept(&mut self) -> io::Result<(MioConnection, SocketAddr)> {
+        let (stream, peer) = self.listener.accept()?;
+        Ok((MioConnection::new(stream), canonical(peer)))
+    }
+
+    fn local_address(&self) -> io::Result<SocketAddr> {
+        self.listener.local_addr()
+    }
+}
+
+/// An IPv4 peer of a socket that serves both families has an IPv6 form; people and access lists know the IPv4 one.
+pub(super) fn canonical(address: SocketAddr) -> SocketAddr {
+    SocketAddr::new(address.ip().to_canonical(), address.port())
+}
+
+fn candidates(host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
+    let host = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(host);
+    if host.is_empty() {
+        let both = SocketAddr::from((Ipv6Addr::UNSPECIFIED, port));
+        return Ok(vec![both, SocketAddr::from((Ipv4Addr::UNSPECIFIED, port))]);
+    }
+    match host.parse::<IpAddr>() {
+        Ok(address) => Ok(vec![SocketAddr::from((address, port))]),
+        Err(_) => Ok((host, port).to_socket_addrs()?.collect()),
+    }
+}
+
+fn bind_address(address: SocketAddr, options: &ListenOptions) -> io::Result<MioListener> {
+    let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
+    if address.ip() == IpAddr::V6(Ipv6Addr::UNSPECIFIED) {
+        socket.set_only_v6(false)?;
+    }
+    // A restarted broker must not wait for the old connections' TIME_WAIT.
+    socket.set_reuse_address(true)?;
+    if let Some(bytes) = options.receive_buffer_bytes {
+        socket.set_recv_buffer_size(bytes as usize)?;
+    }
+    socket.set_nonblocking(true)?;
+    socket.bind(&address.into())?;
+    socket.listen(i32::try_from(options.backlog).unwrap_or(i32::MAX))?;
+    Ok(MioListener { listener: mio::net::TcpListener::from_std(socket.into()) })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpStream;
+
+    use super::*;
+
+    const OPTIONS: ListenOptions = ListenOptions { backlog: 8, receive_buffer_bytes: Some(65_536) };
+
+    fn accept(listener: &mut MioListener) -> (MioConnection, SocketAddr) {
+        loop {
+            match listener.accept() {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                outcome => return outcome.unwrap(),
+            }
+        }
+    }
+
+    #[test]
+    fn an_empty_host_serves_ipv4_and_shows_the_peer_as_ipv4() {
+        let mut listener = MioListener::bind("", 0, &OPTIONS).unwrap();
+        let port = listener.local_address().unwrap().port();
+        let client = TcpStream::connect(("127.0.0.1", port)).unwrap();
+        let (_connection, peer) = accept(&mut listener);
+        assert_eq!(peer, client.local_addr().unwrap());
+    }
+
+    #[test]
+    fn a_bracketed_ipv6_host_is_an_address() {
+        assert_eq!(candidates("[::1]", 9092).unwrap(), vec!["[::1]:9092".parse::<SocketAddr>().unwrap()]);
+        assert_eq!(candidates("127.0.0.1", 9092).unwrap(), vec!["127.0.0.1:9092".parse::<SocketAddr>().unwrap()]);
+    }
+
+    #[test]
+    fn a_port_in_use_is_refused() {
+        let first = MioListener::bind("127.0.0.1", 0, &OPTIONS).unwrap();
+        let port = first.local_address().unwrap().port();
+        let error = MioListener::bind("127.0.0.1", port, &OPTIONS).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::AddrInUse);
+    }
+}

@@ -1,0 +1,110 @@
+//! Snappy blocks in the framing of the Java library (xerial): a header of 16 bytes, then blocks with their length in front.
+//! A single block without any framing is read too, as Kafka does.
+//!
+//! It must not know bounds: the façade has them. A block's claim is believed only as far as Snappy can compress.
+
+use std::io::{self, Read};
+
+use super::invalid;
+
+/// What starts a framed stream.
+const MAGIC: &[u8; 8] = b"\x82SNAPPY\0";
+/// Version of the framing, and the lowest version of a reader that understands it.
+const VERSIONS: &[u8; 8] = &[0, 0, 0, 1, 0, 0, 0, 1];
+/// Java's default; large enough to compress well, small enough for every reader.
+const BLOCK_BYTES: usize = 32 * 1024;
+/// The densest element copies 64 bytes and takes 3, so a block cannot hold more than this times its length.
+const RATIO_MAX: usize = 22;
+
+/// Appends `input` in framed blocks.
+pub(super) fn compress(encoder: &mut snap::raw::Encoder, input: &[u8], output: &mut Vec<u8>) -> io::Result<()> {
+    output.extend_from_slice(MAGIC);
+    output.extend_from_slice(VERSIONS);
+    for block in input.chunks(BLOCK_BYTES) {
+        let length_at = output.len();
+        let block_at = length_at.saturating_add(4);
+        output.resize(block_at.saturating_add(snap::raw::max_compress_len(block.len())), 0);
+        let (framed, space) = output.split_at_mut(block_at);
+        let written = encoder.compress(block, space)?;
+        let length = u32::try_from(written).map_err(|_| invalid("block too large"))?;
+        let place = framed.last_chunk_mut::<4>().ok_or(invalid("no room for a length"))?;
+        *place = length.to_be_bytes();
+        output.truncate(block_at.saturating_add(written));
+    }
+    Ok(())
+}
+
+/// A stream of decompressed bytes, block by block through a buffer that the owner keeps.
+pub(super) struct Reader<'a> {
+    rest: &'a [u8],
+    is_framed: bool,
+    block: &'a mut Vec<u8>,
+    position: usize,
+}
+
+impl<'a> Reader<'a> {
+    /// Looks whether `input` is framed.
+    pub(super) fn new(input: &'a [u8], block: &'a mut Vec<u8>) -> io::Result<Reader<'a>> {
+        if input.is_empty() {
+            return Err(invalid("empty"));
+        }
+        block.clear();
+        let is_framed = input.starts_with(MAGIC);
+        Ok(Reader { rest: input, is_framed, block, position: 0 })
+    }
+
+    /// Decompresses the next block; `false` at the end.
+    fn next_block(&mut self) -> io::Result<bool> {
+        let compressed = if self.is_framed { self.next_framed()? } else { self.take_all() };
+        let Some(compressed) = compressed else {
+            return Ok(false);
+        };
+        let claimed = snap::raw::decompress_len(compressed)?;
+        if claimed > compressed.len().saturating_mul(RATIO_MAX) {
+            return Err(invalid("a block claims more than it can hold"));
+        }
+        self.position = 0;
+        self.block.clear();
+        self.block.resize(claimed, 0);
+        let written = snap::raw::Decoder::new().decompress(compressed, self.block)?;
+        self.block.truncate(written);
+        Ok(true)
+    }
+
+    fn take_all(&mut self) -> Option<&'a [u8]> {
+        Some(std::mem::take(&mut self.rest)).filter(|rest| !rest.is_empty())
+    }
+
+    /// Cuts off the next block. Another header may stand between two blocks, when streams were joined.
+    fn next_framed(&mut self) -> io::Result<Option<&'a [u8]>> {
+        while let Some(rest) = self.rest.strip_prefix(MAGIC) {
+            let (versions, rest) = rest.split_first_chunk::<8>().ok_or(invalid("the header is cut"))?;
+            if versions.get(..4) < VERSIONS.get(..4) {
+                return Err(invalid("the version of the framing is unknown"));
+            }
+            self.rest = rest;
+        }
+        if self.rest.is_empty() {
+            return Ok(None);
+        }
+        let (length, rest) = self.rest.split_first_chunk::<4>().ok_or(invalid("a block's length is cut"))?;
+        let length = usize::try_from(u32::from_be_bytes(*length)).map_err(|_| invalid("a block's length"))?;
+        let (block, rest) = rest.split_at_checked(length).ok_or(invalid("a block is cut"))?;
+        self.rest = rest;
+        Ok(Some(block))
+    }
+}
+
+impl Read for Reader<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        while self.position >= self.block.len() {
+            if !self.next_block()? {
+                return Ok(0);
+            }
+        }
+        let mut unread = self.block.get(self.position..).unwrap_or_default();
+        let bytes = unread.read(buffer)?;
+        self.position = self.position.saturating_add(bytes);
+        Ok(bytes)
+    }
+}
