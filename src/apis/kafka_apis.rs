@@ -221,13 +221,36 @@ impl KafkaApis {
         completions
     }
 
-    /// Does what is due for the logs.
-    pub fn keep_logs(&self, now: Now) {
-        for log in self.logs.manager().logs() {
-            if let Err(error) = log.maintain(now) {
-                tracing::error!(partition = %log.topic_partition(), %error, "upkeep of a log failed");
-            }
+    /// Looks whether the disks have room, and asks for syncs that `flush.ms` makes due.
+    pub fn watch_logs(&self, now: Now) {
+        self.logs.manager().check_free_space();
+        self.replica_manager.want_due_syncs(now);
+    }
+
+    /// Applies retention and regular upkeep. Returns the milliseconds until the next time.
+    pub fn clean_up_logs(&self, now: Now) -> i64 {
+        match self.logs.manager().clean_up(now) {
+            Ok(0) => {}
+            Ok(segments) => tracing::info!(segments, "old segments removed by retention"),
+            Err(error) => tracing::error!(%error, "retention could not remove old segments"),
         }
+        self.settings().log.retention_check_interval_ms
+    }
+
+    /// Writes down how far the logs are on the disk, and asks for a sync of what is not, so that the next checkpoint is nearer to the
+    /// end and a recovery shorter. Returns the milliseconds until the next time.
+    pub fn checkpoint_logs(&self) -> i64 {
+        if let Err(error) = self.logs.manager().checkpoint() {
+            tracing::error!(%error, "recovery points could not be written; a recovery will take longer");
+        }
+        self.replica_manager.want_all_syncs();
+        let settings = self.settings();
+        settings.log.recovery_point_checkpoint_interval_ms.min(settings.log.start_offset_checkpoint_interval_ms)
+    }
+
+    /// Milliseconds after the start before the logs are tidied.
+    pub fn log_upkeep_delay_ms(&self) -> i64 {
+        self.settings().log.initial_task_delay_ms
     }
 
     /// Answers what waits for data: the broker is about to stop. What waits for the disk is answered by the sync.

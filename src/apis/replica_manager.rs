@@ -164,6 +164,25 @@ impl ReplicaManager {
         self.syncs.want(partition.key, &partition.log);
     }
 
+    /// Asks for the syncs that `flush.ms` makes due.
+    pub(crate) fn want_due_syncs(&self, now: Now) {
+        self.want_syncs(|log| log.settings().flush_ms < i64::MAX && log.is_sync_due(now));
+    }
+
+    /// Asks for a sync of every log that is not on the disk to its end.
+    pub(crate) fn want_all_syncs(&self) {
+        self.want_syncs(|_| true);
+    }
+
+    fn want_syncs(&self, is_wanted: impl Fn(&UnifiedLog) -> bool) {
+        for log in self.logs.manager().logs() {
+            let Some(topic_id) = log.topic_id() else { continue };
+            if log.durable_end_offset() < log.log_end_offset() && is_wanted(&log) {
+                self.syncs.want(LogKey { topic_id, partition: log.topic_partition().partition }, &log);
+            }
+        }
+    }
+
     /// Appends a client's batch.
     pub(crate) fn append(
         &self,

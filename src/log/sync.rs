@@ -183,7 +183,7 @@ impl UnifiedLog {
     /// Takes note that the sync of `point` succeeded: moves the durable end, and with it the high watermark.
     pub fn synced(&self, point: &SyncPoint) {
         let mut state = self.lock();
-        if state.status == LogStatus::Offline {
+        if state.status != LogStatus::Online {
             return;
         }
         state.sync.cover(point);
