@@ -186,6 +186,12 @@ impl KafkaApis {
         }
     }
 
+    /// Answers the fetch that a connection waits for with what there is: its peer sends nothing more and has perhaps gone. Kafka lets it
+    /// wait to its end.
+    pub fn peer_finished(&self, now: Now, connection: ConnectionId) -> Vec<Completion> {
+        self.replica_manager.peer_finished(now, connection)
+    }
+
     /// Forgets what a connection waited for.
     pub fn connection_closed(&self, _now: Now, connection: ConnectionId) -> Vec<Completion> {
         self.replica_manager.connection_closed(connection);

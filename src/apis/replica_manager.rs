@@ -352,15 +352,18 @@ impl ReplicaManager {
     /// Ends every parked fetch with what there is: the broker is about to stop.
     pub(crate) fn release_fetches(&self, now: Now) -> Vec<Completion> {
         let released = self.fetches().expire(Instant(u64::MAX));
-        released
-            .into_iter()
-            .map(|(ticket, plan)| Completion { ticket, answer: plan.answer(now.instant, self, ticket) })
-            .collect()
+        self.answered(now, released)
     }
 
     /// The next deadline of anything parked.
     pub(crate) fn next_deadline(&self) -> Option<Instant> {
         [self.produces().next_deadline(), self.fetches().next_deadline()].into_iter().flatten().min()
+    }
+
+    /// Ends the parked fetch of a connection with what there is.
+    pub(crate) fn peer_finished(&self, now: Now, connection: ConnectionId) -> Vec<Completion> {
+        let released = self.fetches().remove_connection(connection);
+        self.answered(now, released)
     }
 
     /// Forgets what a connection waits for: nobody is there to be answered.
@@ -376,9 +379,14 @@ impl ReplicaManager {
 
     fn complete_fetches(&self, now: Now, key: LogKey) -> Vec<Completion> {
         let done = self.fetches().complete_where(&key, |plan| plan.is_complete(self));
-        done.into_iter()
-            .map(|(ticket, plan)| Completion { ticket, answer: plan.answer(now.instant, self, ticket) })
-            .collect()
+        self.answered(now, done)
+    }
+
+    /// The answers of fetches, with what there is now.
+    fn answered(&self, now: Now, fetches: Vec<(Ticket, FetchPlan)>) -> Vec<Completion> {
+        let answer =
+            |(ticket, plan): (Ticket, FetchPlan)| Completion { ticket, answer: plan.answer(now.instant, self, ticket) };
+        fetches.into_iter().map(answer).collect()
     }
 
     fn produces(&self) -> MutexGuard<'_, Purgatory<LogKey, DelayedProduce>> {

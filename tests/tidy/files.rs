@@ -137,7 +137,10 @@ fn a_file_with_one_public_type_is_named_for_it() {
         }
         let types = public_types(&source.code());
         let [only] = types.as_slice() else { continue };
-        if !is_test_module(source) && !share_a_word(stem, &snake_case(only)) && !source.code().contains(&format!("fn {stem}(")) {
+        if !is_test_module(source)
+            && !share_a_word(stem, &snake_case(only))
+            && !source.code().contains(&format!("fn {stem}("))
+        {
             complaints.push(format!(
                 "{}: its one public type is {only}; name the file {}.rs, or the type for the file",
                 source.path,

@@ -12,11 +12,7 @@ const UNFINISHED: &[&str] = &[concat!("FIX", "ME"), concat!("TO", "DO"), concat!
 const DESK_MACROS: &[&str] = &[concat!("dbg", "!"), concat!("to", "do!"), concat!("unimple", "mented!")];
 
 /// Paths and names of a machine somebody worked on.
-const WORKPLACE: &[&str] = &[
-    concat!("/wo", "rk/"),
-    concat!("/fa", "rm"),
-    concat!("bash", "_jobs"),
-];
+const WORKPLACE: &[&str] = &[concat!("/wo", "rk/"), concat!("/fa", "rm"), concat!("bash", "_jobs")];
 
 /// What only the outermost room may do, and where else it is allowed.
 const OUTERMOST: &[&str] = &["src/os/", "src/cli/", "src/main.rs", "tests/", "sim/tests/", "fuzz/"];
