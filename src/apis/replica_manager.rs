@@ -102,12 +102,12 @@ pub(crate) struct ReplicaManager {
     logs: Arc<LogDirectory>,
     produces: Mutex<Purgatory<LogKey, DelayedProduce>>,
     fetches: Mutex<Purgatory<LogKey, FetchPlan>>,
-    syncs: SyncQueue,
+    syncs: Arc<SyncQueue>,
     deadlines: Arc<Deadlines>,
 }
 
 impl ReplicaManager {
-    pub(crate) fn new(logs: Arc<LogDirectory>, syncs: SyncQueue, deadlines: Arc<Deadlines>) -> ReplicaManager {
+    pub(crate) fn new(logs: Arc<LogDirectory>, syncs: Arc<SyncQueue>, deadlines: Arc<Deadlines>) -> ReplicaManager {
         ReplicaManager {
             logs,
             produces: Mutex::new(Purgatory::new()),
@@ -145,7 +145,15 @@ impl ReplicaManager {
         let validation = partition.log.settings().validation(produce_version >= 7);
         let validated = validator.validate(batch, &validation, ValidationOrigin::Client, now)?;
         let log_append_time = validated.log_append_time;
-        let appended = partition.log.append_validated(now, &validated, durability, TransactionContext::default())?;
+        let is_seen_at_once = durability == Durability::Written;
+        if is_seen_at_once {
+            self.syncs.begin_append(partition.key, &partition.log);
+        }
+        let appended = partition.log.append_validated(now, &validated, durability, TransactionContext::default());
+        if is_seen_at_once {
+            self.syncs.end_append(partition.key);
+        }
+        let appended = appended?;
         if durability == Durability::Synced || appended.is_sync_due {
             self.syncs.want(partition.key, &partition.log);
         }
@@ -247,11 +255,15 @@ impl ReplicaManager {
             tracing::error!(%error, "a sync failed: what is on disk is unknown, so the broker must stop; its logs are checked at the next start");
         }
         let mut completions = Vec::new();
-        for (key, log, point) in round.covered {
+        for (_, log, point) in &round.covered {
             match &result {
-                Ok(()) => log.synced(&point),
+                Ok(()) => log.synced(point),
                 Err(_) => log.sync_failed(),
             }
+        }
+        let keys = round.keys();
+        self.syncs.forget_synced(&keys);
+        for key in keys {
             completions.extend(self.complete_produces(key));
             completions.extend(self.complete_fetches(key));
         }
