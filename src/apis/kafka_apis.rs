@@ -14,6 +14,7 @@ use super::api_request::ApiRequest;
 use super::broker_configs::BrokerConfigs;
 use super::controller::{Controller, Decided};
 use super::deadlines::Deadlines;
+use super::fetch_session::FetchSessionCache;
 use super::group_coordinator_service::GroupCoordinatorService;
 use super::handlers;
 use super::log_directory::LogDirectory;
@@ -89,7 +90,14 @@ impl KafkaApis {
         controller.settle_start(disk.as_ref())?;
         let deadlines = Arc::new(Deadlines::new(wakers.expiry));
         let syncs = Arc::new(SyncQueue::new(wakers.flusher));
-        let replica_manager = ReplicaManager::new(Arc::clone(&logs), Arc::clone(&syncs), Arc::clone(&deadlines));
+        let sessions = FetchSessionCache::new(settings.request.fetch_sessions_max);
+        let replica_manager = ReplicaManager::new(
+            Arc::clone(&logs),
+            Arc::clone(&syncs),
+            Arc::clone(&deadlines),
+            sessions,
+            ChaCha12Rng::from_seed(drawn(&mut random)),
+        );
         let groups = GroupCoordinatorService::new(
             group_settings(&settings),
             if settings.log.acks_all_fsync { Durability::Synced } else { Durability::Written },
@@ -254,6 +262,11 @@ impl KafkaApis {
                 tracing::error!(partition = %log.topic_partition(), %error, "upkeep of a log failed");
             }
         }
+    }
+
+    /// Answers what waits for data: the broker is about to stop. What waits for the disk is answered by the sync.
+    pub fn drain(&self, now: Now) -> Vec<Completion> {
+        self.replica_manager.release_fetches(now)
     }
 
     /// Syncs everything and marks the logs as cleanly shut down. Waits for the disk; nothing is appended any more.

@@ -12,12 +12,14 @@ mod deadlines; // when the next parked operation is due
 mod delayed_fetch; // a fetch that waits for bytes
 mod delayed_produce; // a produce that waits for the disk
 mod error_map; // from the rooms' errors to Kafka's codes
+mod fetch_session; // what a client fetches again and again
 mod group_answer; // a coordinator's answer, as an outcome
 mod group_coordinator_service; // from a group to its coordinator
 mod group_log; // a coordinator's records, as batches
 mod group_shard; // one coordinator with its log
 mod handlers; // one file per API
 mod kafka_apis; // the dispatcher
+mod leader_epoch; // whether a client and a log mean the same leader
 mod log_directory; // topic names and ids, joined with logs
 mod partition; // one partition as requests see it
 mod producer_ids; // producer ids that this broker may give out

@@ -15,6 +15,15 @@ use crate::types::{LeaderEpoch, Offset};
 /// The file's name.
 pub(super) const LEADER_EPOCH_CHECKPOINT: &str = "leader-epoch-checkpoint";
 
+/// A file that waits beside the one that it will replace.
+#[derive(Debug)]
+pub(super) struct WrittenEpochs {
+    /// To be synced.
+    pub(super) file: Arc<dyn DiskFile>,
+    /// What to give to [`LeaderEpochCache::replace`] after that.
+    pub(super) changes: u64,
+}
+
 /// Where each leader epoch begins. Kafka's `LeaderEpochFileCache`.
 #[derive(Debug)]
 pub(super) struct LeaderEpochCache {
@@ -104,15 +113,14 @@ impl LeaderEpochCache {
         self.starts.iter().take_while(|(_, start)| **start <= offset).last().map(|(epoch, _)| *epoch)
     }
 
-    /// If the file is behind: writes the new one beside it. Returns it, to be synced, and the count to give to
-    /// [`LeaderEpochCache::replace`] after that.
-    pub(super) fn write_beside(&self) -> Result<Option<(Arc<dyn DiskFile>, u64)>, DiskError> {
+    /// If the file is behind: writes the new one beside it.
+    pub(super) fn write_beside(&self) -> Result<Option<WrittenEpochs>, DiskError> {
         if self.changes == self.written {
             return Ok(None);
         }
         let file = self.disk.open(&path_beside(&self.path), OpenMode::CreateEmpty)?;
         file.append(&[std::io::IoSlice::new(self.text().as_bytes())])?;
-        Ok(Some((file, self.changes)))
+        Ok(Some(WrittenEpochs { file, changes: self.changes }))
     }
 
     /// Puts the synced file in the place of the old one, unless a newer one is on its way. The folder is then owed a sync.
@@ -218,7 +226,7 @@ mod tests {
     fn the_file_is_replaced_only_after_it_was_synced_and_by_the_newest_only() {
         let disk = disk();
         let mut cache = filled(&disk);
-        let (file, changes) = cache.write_beside().unwrap().unwrap();
+        let WrittenEpochs { file, changes } = cache.write_beside().unwrap().unwrap();
         assert!(disk.read(PATH).is_none());
         file.sync().unwrap();
         assert!(cache.replace(changes).unwrap());
@@ -226,7 +234,7 @@ mod tests {
         assert!(cache.write_beside().unwrap().is_none());
 
         cache.assign(LeaderEpoch(7), Offset(40));
-        let (_, changes) = cache.write_beside().unwrap().unwrap();
+        let WrittenEpochs { changes, .. } = cache.write_beside().unwrap().unwrap();
         cache.assign(LeaderEpoch(8), Offset(50));
         assert!(!cache.replace(changes).unwrap());
         let (cache, is_trusted) = load(&disk);

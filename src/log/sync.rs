@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::env::{DiskError, DiskFile, SyncJob};
+use crate::log::leader_epoch_cache::WrittenEpochs;
 use crate::log::unified_log::{LogOffsetMetadata, LogState, LogStatus, UnifiedLog};
 use crate::types::{Now, Offset};
 
@@ -164,9 +165,9 @@ impl UnifiedLog {
             point.files.extend(active);
             match state.epochs.write_beside() {
                 Ok(None) => {}
-                Ok(Some((file, epochs))) => {
+                Ok(Some(WrittenEpochs { file, changes })) => {
                     point.files.push(file);
-                    point.epochs = Some(epochs);
+                    point.epochs = Some(changes);
                 }
                 // A full disk must not keep records from being synced; a recovery finds the epochs in the batches.
                 Err(_) => point.epochs = Some(u64::MAX),

@@ -143,7 +143,7 @@ fn directory_sync_keeps_entries(worlds: &Worlds) -> Outcome {
         disk.rename(&directory.join("a.tmp"), &directory.join("a"))?;
         disk.sync_directory(&directory)?;
         world.crash(Crash::Power);
-        let names: Vec<String> = disk.list(&directory)?.into_iter().map(|entry| entry.name).collect();
+        let names: Vec<String> = world.disk().list(&directory)?.into_iter().map(|entry| entry.name).collect();
         ensure!(names == ["a", "b"], "seed {seed}: {names:?} are left");
         let left = disk.snapshot(&directory.join("a"));
         ensure!(left.as_deref() == Some(b"new"), "seed {seed}: {left:?} is left");
@@ -259,7 +259,7 @@ fn failed_sync_is_not_healed(worlds: &Worlds) -> Outcome {
         ensure!(file.sync().is_err(), "a failing sync succeeds");
         world.calm_down();
         world.crash(Crash::Process);
-        disk.open(path, OpenMode::Write)?.sync()?;
+        world.disk().open(path, OpenMode::Write)?.sync()?;
         world.crash(Crash::Power);
         if disk.snapshot(path).is_some_and(|left| left != b"lost") {
             return Ok(());
@@ -327,6 +327,7 @@ fn dead_process_holds_nothing(worlds: &Worlds) -> Outcome {
     let file = written(&disk, Path::new("/a"), b"x")?;
     world.crash(Crash::Process);
     ensure!(file.append(&[IoSlice::new(b"y")]).is_err(), "a dead process appended");
+    ensure!(disk.remove_file(Path::new("/a")).is_err(), "a dead process removed");
     ensure!(pair.connection.write_vectored(&[IoSlice::new(b"y")]).is_err(), "a dead process wrote");
     ensure!(disk.snapshot(Path::new("/a")).as_deref() == Some(b"x"), "a dead process changed a file");
     Ok(())
@@ -337,6 +338,7 @@ fn lock_ends_with_the_process(worlds: &Worlds) -> Outcome {
     let disk = world.disk();
     let held = disk.lock(Path::new("/.lock"))?;
     world.crash(Crash::Process);
+    let disk = world.disk();
     let _again = disk.lock(Path::new("/.lock"))?;
     drop(held);
     ensure!(disk.lock(Path::new("/.lock")).is_err(), "a dead process released the lock of a living one");

@@ -237,7 +237,7 @@ impl Turn<'_> {
 
     /// The new id of a static member is durable.
     fn static_member_replaced(&mut self, group: &mut ClassicGroup, replaced: &StaticMemberReplaced) {
-        if !group.is_in(GroupState::Stable) || !waits(group, replaced) {
+        if !group.is_in(GroupState::Stable) {
             // A rebalance has begun in between: it answers the member when it ends.
             return;
         }
@@ -260,22 +260,16 @@ impl Turn<'_> {
         replaced: StaticMemberReplaced,
         error: ErrorCode,
     ) {
-        if !group.is_in(GroupState::Stable) || !waits(group, &replaced) {
+        if !group.is_in(GroupState::Stable) {
             return;
         }
-        let parked = group.take_join(&replaced.member_id);
+        let Some(parked) = group.take_join(&replaced.member_id) else { return };
         let before_id = replaced.before.member_id.clone();
         self.forget_session(group, &replaced.member_id);
         group.replace(&replaced.member_id, replaced.before);
         self.schedule_session(group, &before_id);
-        if let Some(ticket) = parked.and_then(|parked| parked.ticket()) {
+        if let Some(ticket) = parked.ticket() {
             self.answer_join(ticket, JoinAnswer::refusal("", error));
         }
     }
-}
-
-/// Whether the JoinGroup that led to the replacement is still the one that is parked.
-fn waits(group: &ClassicGroup, replaced: &StaticMemberReplaced) -> bool {
-    let parked = group.member(&replaced.member_id).and_then(|member| member.parked_join);
-    parked.is_some_and(|parked| parked.ticket().is_none_or(|ticket| ticket == replaced.ticket))
 }

@@ -164,7 +164,7 @@ impl Turn<'_> {
         request: &JoinRequest<'_>,
         new_member_id: Arc<str>,
     ) {
-        if request.requires_known_member_id && group.pending_joins.len() >= PENDING_MEMBERS_MAX {
+        if request.requires_known_member_id && group.pending_joins.len() >= self.settings.pending_members_max {
             self.answer_join(ticket, JoinAnswer::refusal("", ErrorCode::GroupMaxSizeReached));
         } else if request.requires_known_member_id {
             self.schedule_session_for(group, &new_member_id, request.session_timeout_ms);
@@ -285,7 +285,6 @@ impl Turn<'_> {
                 self.result.append([GroupRecord::GroupMetadata { group_id: group.group_id.clone(), value }]);
                 self.result.after_append(Completion::StaticMemberReplaced(Box::new(StaticMemberReplaced {
                     group_id: group.group_id.clone(),
-                    ticket,
                     member_id: new_member_id,
                     supports_skipping_assignment: request.supports_skipping_assignment,
                     leader_before,

@@ -15,7 +15,6 @@ use crate::coordinator::group::rebalance::Turn;
 use crate::coordinator::group::records::GroupRecord;
 use crate::coordinator::group::timers::Timer;
 use crate::error_code::ErrorCode;
-use crate::limits::RETENTION_OFFSETS_PER_TURN;
 use crate::types::{Instant, Now, WallTime};
 
 impl GroupCoordinator {
@@ -102,7 +101,7 @@ impl GroupCoordinator {
     /// Deletes offsets that are too old, and groups that have neither members nor offsets; so many in one turn that it stays short.
     fn remove_old(&mut self, now: Now, result: &mut CoordinatorResult) {
         let from = self.retention_next.take().unwrap_or_default();
-        let mut offsets_left = RETENTION_OFFSETS_PER_TURN;
+        let mut offsets_left = self.settings.retention_offsets_per_turn;
         for (group_id, group) in self.groups.range(from..) {
             if offsets_left == 0 {
                 self.retention_next = Some(group_id.clone());

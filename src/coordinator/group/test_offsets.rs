@@ -349,11 +349,11 @@ fn a_deletion_reaches_what_is_still_on_its_way_but_not_what_is_for_another_topic
 
 #[test]
 fn the_search_for_old_offsets_goes_on_where_it_left_off() {
-    let mut world = World::new();
+    let mut world = World::with(GroupSettings { retention_offsets_per_turn: 10, ..GroupSettings::default() });
     for group in 0..3 {
         let group_id = format!("simple{group}");
         let mut request = commit_of(&group_id, "", -1, 5);
-        request.topics[0].partitions = (0..6_000).map(|index| partition(index, 5)).collect();
+        request.topics[0].partitions = (0..6).map(|index| partition(index, 5)).collect();
         send(&mut world, &request);
     }
     world.now.wall.0 += 8 * DAY_MS;

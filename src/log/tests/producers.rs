@@ -3,6 +3,7 @@
 //! It must not look inside: a producer is what its batches say.
 
 use super::*;
+use crate::record::end_transaction_batch;
 
 const WRITTEN: Durability = Durability::Written;
 
@@ -21,11 +22,7 @@ fn batch_of(id: ProducerId, epoch: i16, sequence: i32, count: usize, transaction
 }
 
 fn marker(id: ProducerId, epoch: i16, coordinator_epoch: i32, is_commit: bool) -> Bytes {
-    let builder = RecordBatchBuilder::new().producer(id, ProducerEpoch(epoch), -1);
-    let mut builder = builder.transactional(true).control(true);
-    let value = [&[0, 0][..], &coordinator_epoch.to_be_bytes()].concat();
-    builder.append(1_000, Some(&[0, 0, 0, u8::from(is_commit)]), Some(&value)).unwrap();
-    Bytes::from(builder.build().unwrap())
+    Bytes::from(end_transaction_batch(id, ProducerEpoch(epoch), is_commit, coordinator_epoch, 1_000))
 }
 
 fn send(log: &UnifiedLog, batch: Bytes) -> Result<AppendInfo, AppendError> {
