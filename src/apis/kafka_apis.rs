@@ -24,7 +24,7 @@ use super::sync_queue::{SyncQueue, SyncRound};
 use crate::config::{Settings, StaticConfig};
 use crate::env::{Disk, DiskError, SyncJob, Wake};
 use crate::error_code::ErrorCode;
-use crate::log::{LogManager, LogManagerSettings};
+use crate::log::{LogDirectoryInfo, LogManager, LogManagerSettings, UnifiedLog};
 use crate::metadata::{
     BOOTSTRAP_FEATURES, BrokerEndpoint, BrokerRegistration, ControllerResult, MetadataImage, ProducerIdsBlock,
     bootstrap, elect_leaders, random_uuid, register_broker,
@@ -127,6 +127,17 @@ impl KafkaApis {
             ApiKey::Metadata => handlers::metadata::handle(self, now, request),
             ApiKey::ApiVersions => handlers::api_versions::handle(self, request),
             ApiKey::InitProducerId => handlers::init_producer_id::handle(self, now, request),
+            ApiKey::CreateTopics => handlers::create_topics::handle(self, now, request),
+            ApiKey::DeleteTopics => handlers::delete_topics::handle(self, now, request),
+            ApiKey::CreatePartitions => handlers::create_partitions::handle(self, now, request),
+            ApiKey::DeleteRecords => handlers::delete_records::handle(self, now, request),
+            ApiKey::OffsetForLeaderEpoch => handlers::offset_for_leader_epoch::handle(self, request),
+            ApiKey::DescribeConfigs => handlers::describe_configs::handle(self, request),
+            ApiKey::AlterConfigs => handlers::alter_configs::handle(self, now, request),
+            ApiKey::IncrementalAlterConfigs => handlers::incremental_alter_configs::handle(self, now, request),
+            ApiKey::DescribeCluster => handlers::describe_cluster::handle(self, request),
+            ApiKey::DescribeLogDirs => handlers::describe_log_dirs::handle(self, request),
+            ApiKey::DescribeTopicPartitions => handlers::describe_topic_partitions::handle(self, request),
             _ => Ok(Answer::Close("an API that is not served").into()),
         }
     }
@@ -211,7 +222,7 @@ impl KafkaApis {
     pub fn end_sync(&self, now: Now, round: SyncRound, result: Result<(), DiskError>) -> Vec<Completion> {
         let mut completions = self.replica_manager.end_sync(now, round, result);
         for durable in self.controller.take_durable() {
-            self.follow(now, &durable.image);
+            completions.extend(self.follow(now, &durable.image));
             self.controller.publish(durable.image);
             completions.extend(self.complete(now, durable.deferred));
         }
@@ -233,11 +244,15 @@ impl KafkaApis {
         Ok(self.logs.manager().shutdown(broker_epoch)?)
     }
 
-    /// Makes an image true: logs for new partitions, none for removed ones.
-    fn follow(&self, now: Now, image: &Arc<MetadataImage>) {
-        let mut followed = self.followed.lock().expect("nobody panics while following: panics abort the process");
-        self.logs.follow(now, &self.configs, &followed, image, false);
-        *followed = Arc::clone(image);
+    /// Makes an image true: logs for new partitions, none for removed ones. Ends what waited for the removed.
+    fn follow(&self, now: Now, image: &Arc<MetadataImage>) -> Vec<Completion> {
+        let removed = {
+            let mut followed = self.followed.lock().expect("nobody panics while following: panics abort the process");
+            let change = self.logs.follow(now, &self.configs, &followed, image, false);
+            *followed = Arc::clone(image);
+            change.removed
+        };
+        removed.iter().flat_map(|partition| self.replica_manager.removed(partition.key)).collect()
     }
 
     fn complete(&self, now: Now, deferred: Deferred) -> Vec<Completion> {
@@ -274,6 +289,16 @@ impl KafkaApis {
 
     pub(crate) fn replica_manager(&self) -> &ReplicaManager {
         &self.replica_manager
+    }
+
+    /// Every log, the one of the metadata too.
+    pub(crate) fn logs(&self) -> Vec<Arc<UnifiedLog>> {
+        self.logs.manager().logs()
+    }
+
+    /// The log directories.
+    pub(crate) fn log_directories(&self) -> Vec<LogDirectoryInfo> {
+        self.logs.manager().directories()
     }
 
     /// The newest durable image.

@@ -4,6 +4,7 @@
 
 mod answer; // what a handler says
 mod api_request; // what a handler gets
+mod authorized_operations; // what clients may do
 mod broker_configs; // the settings that hold now
 mod config_schema; // configuration keys, for the metadata room
 mod controller; // decisions about the cluster, one after the other
@@ -22,6 +23,7 @@ mod request_local; // what one handler keeps to itself
 mod start_failure; // why logs and metadata cannot be loaded
 mod sync_queue; // whose bytes must reach the disk
 mod topic_creation; // topics that come into being because somebody asks for them
+
 
 pub use answer::{Answer, Completion, Outcome};
 pub use api_request::ApiRequest;

@@ -4,7 +4,7 @@
 
 mod kafka_export;
 mod log_directories;
-pub(super) mod memory_disk;
+pub(crate) mod memory_disk;
 mod model;
 mod offsets;
 mod producers;

@@ -8,6 +8,7 @@ use crate::apis::answer::{Answer, Outcome};
 use crate::apis::api_request::{ApiRequest, respond_with_extents};
 use crate::apis::delayed_fetch::{FetchPlan, PartitionPlan, TopicPlan};
 use crate::apis::kafka_apis::KafkaApis;
+use crate::apis::partition::Partition;
 use crate::apis::replica_manager::{Fetched, FetchedPartition};
 use crate::error_code::ErrorCode;
 use crate::log::FetchIsolation;
@@ -57,9 +58,11 @@ fn plan_partition(apis: &KafkaApis, version: i16, topic: &FetchTopic<'_>, partit
     } else {
         apis.replica_manager().find(topic.topic, index).ok_or(ErrorCode::UnknownTopicOrPartition)
     };
+    let is_current =
+        |found: &Arc<Partition>| found.check_leader_epoch(partition.current_leader_epoch);
     PartitionPlan {
         index,
-        source,
+        source: source.and_then(|found| is_current(&found).map(|()| found)),
         offset: Offset(partition.fetch_offset),
         bytes_max: usize_or_zero(partition.partition_max_bytes),
     }
