@@ -27,7 +27,7 @@ use crate::config::{Settings, StaticConfig};
 use crate::coordinator::group::GroupSettings;
 use crate::env::{Disk, DiskError, SyncJob, Wake};
 use crate::error_code::ErrorCode;
-use crate::log::{Durability, LogManager, LogManagerSettings};
+use crate::log::{Durability, LogDirectoryInfo, LogManager, LogManagerSettings, UnifiedLog};
 use crate::metadata::{
     BOOTSTRAP_FEATURES, BrokerEndpoint, BrokerRegistration, ControllerResult, MetadataImage, ProducerIdsBlock,
     bootstrap, elect_leaders, random_uuid, register_broker,
@@ -159,6 +159,17 @@ impl KafkaApis {
             ApiKey::ListGroups => handlers::list_groups::handle(self, request),
             ApiKey::DescribeGroups => handlers::describe_groups::handle(self, request),
             ApiKey::DeleteGroups => handlers::delete_groups::handle(self, now, request),
+            ApiKey::CreateTopics => handlers::create_topics::handle(self, now, request),
+            ApiKey::DeleteTopics => handlers::delete_topics::handle(self, now, request),
+            ApiKey::CreatePartitions => handlers::create_partitions::handle(self, now, request),
+            ApiKey::DeleteRecords => handlers::delete_records::handle(self, now, request),
+            ApiKey::OffsetForLeaderEpoch => handlers::offset_for_leader_epoch::handle(self, request),
+            ApiKey::DescribeConfigs => handlers::describe_configs::handle(self, request),
+            ApiKey::AlterConfigs => handlers::alter_configs::handle(self, now, request),
+            ApiKey::IncrementalAlterConfigs => handlers::incremental_alter_configs::handle(self, now, request),
+            ApiKey::DescribeCluster => handlers::describe_cluster::handle(self, request),
+            ApiKey::DescribeLogDirs => handlers::describe_log_dirs::handle(self, request),
+            ApiKey::DescribeTopicPartitions => handlers::describe_topic_partitions::handle(self, request),
             _ => Ok(Answer::Close("an API that is not served").into()),
         }
     }
@@ -275,12 +286,19 @@ impl KafkaApis {
         Ok(self.logs.manager().shutdown(broker_epoch)?)
     }
 
-    /// Makes an image true: logs and coordinators for new partitions, none for removed ones.
+    /// Makes an image true: logs and coordinators for new partitions, none for removed ones. Ends what waited for the removed.
     fn follow(&self, now: Now, image: &Arc<MetadataImage>) -> Vec<Completion> {
-        let mut followed = self.followed.lock().expect("nobody panics while following: panics abort the process");
-        let change = self.logs.follow(now, &self.configs, &followed, image, false);
-        *followed = Arc::clone(image);
-        self.groups.follow(now, &change)
+        let change = {
+            let mut followed = self.followed.lock().expect("nobody panics while following: panics abort the process");
+            let change = self.logs.follow(now, &self.configs, &followed, image, false);
+            *followed = Arc::clone(image);
+            change
+        };
+        let mut completions = self.groups.follow(now, &change);
+        for partition in &change.removed {
+            completions.extend(self.replica_manager.removed(now, partition.key));
+        }
+        completions
     }
 
     fn complete(&self, now: Now, deferred: Deferred) -> Vec<Completion> {
@@ -321,6 +339,16 @@ impl KafkaApis {
 
     pub(crate) fn groups(&self) -> &GroupCoordinatorService {
         &self.groups
+    }
+
+    /// Every log, the one of the metadata too.
+    pub(crate) fn logs(&self) -> Vec<Arc<UnifiedLog>> {
+        self.logs.manager().logs()
+    }
+
+    /// The log directories.
+    pub(crate) fn log_directories(&self) -> Vec<LogDirectoryInfo> {
+        self.logs.manager().directories()
     }
 
     /// The newest durable image.

@@ -5,6 +5,7 @@
 mod answer; // what a handler says
 mod answer_parts; // what is known of an answer before the coordinator's own
 mod api_request; // what a handler gets
+mod authorized_operations; // what clients may do
 mod broker_configs; // the settings that hold now
 mod config_schema; // configuration keys, for the metadata room
 mod controller; // decisions about the cluster, one after the other

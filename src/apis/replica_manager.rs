@@ -220,7 +220,9 @@ impl ReplicaManager {
         for partition in &plan.partitions {
             let read = self.read(plan, partition, fetched.bytes);
             let read = read.unwrap_or_else(|error| {
-                fetched.has_read_error |= partition.source.is_ok();
+                // A client that asks for what is unknown waits, as in Kafka: it may come into being.
+                let is_unknown = matches!(error, ErrorCode::UnknownTopicOrPartition | ErrorCode::UnknownTopicId);
+                fetched.has_read_error |= partition.source.is_ok() || !is_unknown;
                 FetchedPartition::failed(error)
             });
             fetched.bytes += read.records.iter().map(Piece::bytes).sum::<usize>();
@@ -288,6 +290,13 @@ impl ReplicaManager {
     /// Completes the fetches that the growth of a log's readable part satisfies.
     pub(crate) fn high_watermark_moved(&self, now: Now, key: LogKey) -> Vec<Completion> {
         self.complete_fetches(now, key)
+    }
+
+    /// Ends what waits for a partition that is gone.
+    pub(crate) fn removed(&self, now: Now, key: LogKey) -> Vec<Completion> {
+        let mut completions = self.complete_produces(key);
+        completions.extend(self.complete_fetches(now, key));
+        completions
     }
 
     /// What to sync now, if anything waits for it.
