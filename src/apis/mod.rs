@@ -32,6 +32,15 @@ mod start_failure; // why logs and metadata cannot be loaded
 mod sync_queue; // whose bytes must reach the disk
 mod topic_creation; // topics that come into being because somebody asks for them
 
+#[cfg(test)]
+mod test_apis; // a broker without sockets
+#[cfg(test)]
+mod test_configs;
+#[cfg(test)]
+mod test_offsets;
+#[cfg(test)]
+mod test_topics;
+
 pub use answer::{Answer, Completion, Outcome};
 pub use api_request::ApiRequest;
 pub use kafka_apis::{ApiWakers, KafkaApis};

@@ -14,12 +14,14 @@ use super::kafka_apis::{ApiWakers, KafkaApis};
 use super::request_local::RequestLocal;
 use crate::config::{Sources, StaticConfig};
 use crate::env::{Piece, Wake};
+use crate::log::UnifiedLog;
 use crate::log::tests::memory_disk::MemoryDisk;
+use crate::protocol::header::decode_response_header;
 use crate::protocol::messages::create_topics::{
     CreatableTopic, CreatableTopicConfig, CreateTopicsRequest, CreateTopicsResponse,
 };
 use crate::protocol::messages::produce::{PartitionProduceData, ProduceRequest, ProduceResponse, TopicProduceData};
-use crate::protocol::{ApiKey, Decoder, Message, RecordsField, decode_response_header, encode_request};
+use crate::protocol::{ApiKey, Decoder, Encoder, Message, RecordsField, encode_request};
 use crate::record::RecordBatchBuilder;
 use crate::types::{ConnectionId, Instant, Now, PartitionIndex, ProcessorId, Ticket, WallTime};
 
@@ -141,8 +143,8 @@ impl TestApis {
         assert_eq!(response.responses[0].partition_responses[0].error_code, 0);
     }
 
-    /// The settings of a partition's log.
-    pub(crate) fn log(&self, topic: &str, partition: i32) -> Arc<crate::log::UnifiedLog> {
+    /// A partition's log.
+    pub(crate) fn log(&self, topic: &str, partition: i32) -> Arc<UnifiedLog> {
         Arc::clone(&self.apis.replica_manager().find(topic, PartitionIndex(partition)).expect("it exists").log)
     }
 }
@@ -157,9 +159,9 @@ pub(crate) fn batch(timestamps: &[i64]) -> Bytes {
 }
 
 fn body_bytes<'a, M: Message<'a>>(version: i16, message: &M) -> usize {
-    let mut encoder = crate::protocol::Encoder::new(0);
+    let mut encoder = Encoder::with_capacity(0);
     message.encode(&mut encoder, version);
-    encoder.finish().0.len()
+    encoder.length()
 }
 
 fn whole(pieces: &[Piece]) -> Vec<u8> {
