@@ -37,7 +37,12 @@ mod types {
     pub(crate) use klamm::types::{ConnectionId, ProcessorId, Ticket};
 }
 mod request {
-    use crate::types::Ticket;
+    use crate::types::{ConnectionId, Ticket};
+
+    #[derive(Clone, Copy, Debug)]
+    pub enum Departure {
+        Closed(ConnectionId),
+    }
 
     #[derive(Debug)]
     pub struct Request {

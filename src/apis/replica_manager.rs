@@ -126,14 +126,14 @@ pub(crate) struct ReplicaManager {
     fetches: Mutex<Purgatory<LogKey, FetchPlan>>,
     sessions: Mutex<FetchSessionCache>,
     random: Mutex<ChaCha12Rng>,
-    syncs: SyncQueue,
+    syncs: Arc<SyncQueue>,
     deadlines: Arc<Deadlines>,
 }
 
 impl ReplicaManager {
     pub(crate) fn new(
         logs: Arc<LogDirectory>,
-        syncs: SyncQueue,
+        syncs: Arc<SyncQueue>,
         deadlines: Arc<Deadlines>,
         sessions: FetchSessionCache,
         random: ChaCha12Rng,
@@ -196,7 +196,15 @@ impl ReplicaManager {
         let validation = partition.log.settings().validation(produce_version >= 7);
         let validated = validator.validate(batch, &validation, ValidationOrigin::Client, now)?;
         let log_append_time = validated.log_append_time;
-        let appended = partition.log.append_validated(now, &validated, durability, TransactionContext::default())?;
+        let is_seen_at_once = durability == Durability::Written;
+        if is_seen_at_once {
+            self.syncs.begin_append(partition.key, &partition.log);
+        }
+        let appended = partition.log.append_validated(now, &validated, durability, TransactionContext::default());
+        if is_seen_at_once {
+            self.syncs.end_append(partition.key);
+        }
+        let appended = appended?;
         if durability == Durability::Synced || appended.is_sync_due {
             self.syncs.want(partition.key, &partition.log);
         }
@@ -231,7 +239,9 @@ impl ReplicaManager {
         for partition in &plan.partitions {
             let read = self.read(plan, partition, fetched.bytes);
             let read = read.unwrap_or_else(|error| {
-                fetched.has_read_error |= partition.source.is_ok();
+                // A client that asks for what is unknown waits, as in Kafka: it may come into being.
+                let is_unknown = matches!(error, ErrorCode::UnknownTopicOrPartition | ErrorCode::UnknownTopicId);
+                fetched.has_read_error |= partition.source.is_ok() || !is_unknown;
                 FetchedPartition::failed(error)
             });
             fetched.bytes += read.records.iter().map(Piece::bytes).sum::<usize>();
@@ -301,6 +311,13 @@ impl ReplicaManager {
         self.complete_fetches(now, key)
     }
 
+    /// Ends what waits for a partition that is gone.
+    pub(crate) fn removed(&self, now: Now, key: LogKey) -> Vec<Completion> {
+        let mut completions = self.complete_produces(key);
+        completions.extend(self.complete_fetches(now, key));
+        completions
+    }
+
     /// What to sync now, if anything waits for it.
     pub(crate) fn begin_sync(&self) -> Option<(SyncRound, SyncJob)> {
         let mut covered: Vec<(LogKey, Arc<UnifiedLog>, SyncPoint)> = Vec::new();
@@ -326,11 +343,15 @@ impl ReplicaManager {
             tracing::error!(%error, "a sync failed: what is on disk is unknown, so the broker must stop; its logs are checked at the next start");
         }
         let mut completions = Vec::new();
-        for (key, log, point) in round.covered {
+        for (_, log, point) in &round.covered {
             match &result {
-                Ok(()) => log.synced(&point),
+                Ok(()) => log.synced(point),
                 Err(_) => log.sync_failed(),
             }
+        }
+        let keys = round.keys();
+        self.syncs.forget_synced(&keys);
+        for key in keys {
             completions.extend(self.complete_produces(key));
             completions.extend(self.complete_fetches(now, key));
         }
@@ -352,15 +373,18 @@ impl ReplicaManager {
     /// Ends every parked fetch with what there is: the broker is about to stop.
     pub(crate) fn release_fetches(&self, now: Now) -> Vec<Completion> {
         let released = self.fetches().expire(Instant(u64::MAX));
-        released
-            .into_iter()
-            .map(|(ticket, plan)| Completion { ticket, answer: plan.answer(now.instant, self, ticket) })
-            .collect()
+        self.answered(now, released)
     }
 
     /// The next deadline of anything parked.
     pub(crate) fn next_deadline(&self) -> Option<Instant> {
         [self.produces().next_deadline(), self.fetches().next_deadline()].into_iter().flatten().min()
+    }
+
+    /// Ends the parked fetch of a connection with what there is.
+    pub(crate) fn peer_finished(&self, now: Now, connection: ConnectionId) -> Vec<Completion> {
+        let released = self.fetches().remove_connection(connection);
+        self.answered(now, released)
     }
 
     /// Forgets what a connection waits for: nobody is there to be answered.
@@ -376,9 +400,14 @@ impl ReplicaManager {
 
     fn complete_fetches(&self, now: Now, key: LogKey) -> Vec<Completion> {
         let done = self.fetches().complete_where(&key, |plan| plan.is_complete(self));
-        done.into_iter()
-            .map(|(ticket, plan)| Completion { ticket, answer: plan.answer(now.instant, self, ticket) })
-            .collect()
+        self.answered(now, done)
+    }
+
+    /// The answers of fetches, with what there is now.
+    fn answered(&self, now: Now, fetches: Vec<(Ticket, FetchPlan)>) -> Vec<Completion> {
+        let answer =
+            |(ticket, plan): (Ticket, FetchPlan)| Completion { ticket, answer: plan.answer(now.instant, self, ticket) };
+        fetches.into_iter().map(answer).collect()
     }
 
     fn produces(&self) -> MutexGuard<'_, Purgatory<LogKey, DelayedProduce>> {
