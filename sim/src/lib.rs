@@ -20,6 +20,8 @@ mod flaw;
 mod inode;
 mod kernel;
 mod network_state;
+mod plan;
+mod scheduler;
 mod sim_clock;
 mod sim_connection;
 mod sim_disk;

@@ -3,6 +3,7 @@
 //!
 //! Offsets come out of appends and nowhere else. It must not know how a request or an answer is worded.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use super::answer::Completion;
@@ -17,6 +18,7 @@ use crate::error_code::ErrorCode;
 use crate::log::log_validator::{LogValidator, ValidationError, ValidationOrigin};
 use crate::log::{AppendError, Durability, ReadError, SyncPoint, TransactionContext, UnifiedLog};
 use crate::purgatory::Purgatory;
+use crate::zoo::{self, Bug};
 use crate::types::{ConnectionId, Instant, Now, Offset, PartitionIndex, Ticket, TopicId, WallTime};
 
 /// Names a log for as long as its topic lives: topics that are made again have another id.
@@ -104,6 +106,7 @@ pub(crate) struct ReplicaManager {
     fetches: Mutex<Purgatory<LogKey, FetchPlan>>,
     syncs: SyncQueue,
     deadlines: Arc<Deadlines>,
+    must_stop: AtomicBool,
 }
 
 impl ReplicaManager {
@@ -114,6 +117,7 @@ impl ReplicaManager {
             fetches: Mutex::new(Purgatory::new()),
             syncs,
             deadlines,
+            must_stop: AtomicBool::new(false),
         }
     }
 
@@ -225,28 +229,36 @@ impl ReplicaManager {
     /// What to sync now, if anything waits for it.
     pub(crate) fn begin_sync(&self) -> Option<(SyncRound, SyncJob)> {
         let mut covered: Vec<(LogKey, Arc<UnifiedLog>, SyncPoint)> = Vec::new();
+        let mut lost: Vec<LogKey> = Vec::new();
         for (key, log) in self.syncs.take() {
             match log.sync_point() {
                 Ok(point) => covered.push((key, log, point)),
                 Err(error) => {
                     tracing::error!(partition = %log.topic_partition(), %error, "a log cannot be synced and goes offline");
                     log.sync_failed();
+                    lost.push(key);
                 }
             }
         }
-        if covered.is_empty() {
+        if covered.is_empty() && lost.is_empty() {
             return None;
         }
         let job = self.logs.sync_job(covered.iter().map(|(_, _, point)| point));
-        Some((SyncRound { covered }, job))
+        Some((SyncRound { covered, lost }, job))
     }
 
     /// Takes the outcome of a sync: answers those whose batches it covered.
     pub(crate) fn end_sync(&self, _now: Now, round: SyncRound, result: Result<(), DiskError>) -> Vec<Completion> {
+        let result = if zoo::is(Bug::FsyncErrorIgnored) { Ok(()) } else { result };
         if let Err(error) = &result {
             tracing::error!(%error, "a sync failed: what is on disk is unknown, so the broker must stop; its logs are checked at the next start");
+            self.must_stop.store(true, Ordering::Release);
         }
         let mut completions = Vec::new();
+        for key in round.lost {
+            completions.extend(self.complete_produces(key));
+            completions.extend(self.complete_fetches(key));
+        }
         for (key, log, point) in round.covered {
             match &result {
                 Ok(()) => log.synced(&point),
@@ -256,6 +268,17 @@ impl ReplicaManager {
             completions.extend(self.complete_fetches(key));
         }
         completions
+    }
+
+    /// Whether the broker cannot go on, since nobody knows what is on the disk.
+    pub(crate) fn must_stop(&self) -> bool {
+        self.must_stop.load(Ordering::Acquire)
+    }
+
+    /// Says that the broker cannot go on; the role that syncs is the one to hear of it.
+    pub(crate) fn stop(&self) {
+        self.must_stop.store(true, Ordering::Release);
+        self.syncs.wake();
     }
 
     /// Ends what has waited long enough.

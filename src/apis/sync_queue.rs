@@ -19,6 +19,8 @@ pub(crate) struct SyncQueue {
 #[derive(Debug)]
 pub struct SyncRound {
     pub(super) covered: Vec<(LogKey, Arc<UnifiedLog>, SyncPoint)>,
+    /// Logs that cannot be synced: those who wait for them wait in vain.
+    pub(super) lost: Vec<LogKey>,
 }
 
 impl SyncQueue {
@@ -35,6 +37,11 @@ impl SyncQueue {
         if is_first {
             self.flusher.wake();
         }
+    }
+
+    /// Has the flusher look.
+    pub(crate) fn wake(&self) {
+        self.flusher.wake();
     }
 
     /// Takes all that want a sync.
