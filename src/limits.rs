@@ -28,10 +28,6 @@ pub const STRING_BYTES_MAX: usize = i16::MAX as usize;
 pub const DECODE_BUDGET_BASE_BYTES: usize = 64 * 1024;
 /// Bytes of decoded structures that one byte of a frame may cost.
 pub const DECODE_BUDGET_PER_BYTE: usize = 16;
-/// Members of one group that were given an id and have not come back with it. Kafka has no such bound.
-pub const PENDING_MEMBERS_MAX: usize = 10_000;
-/// Committed offsets that one turn of a group coordinator looks at for their age, so that no turn is long.
-pub const RETENTION_OFFSETS_PER_TURN: usize = 10_000;
 
 const _: () = assert!(ACCEPTOR_POLL_MS >= PROCESSOR_POLL_MS);
 const _: () = assert!(BATCH_HEADER_BYTES > FRAME_PREFIX_BYTES);

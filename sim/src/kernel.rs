@@ -52,12 +52,12 @@ pub(crate) struct Kernel {
 }
 
 impl Kernel {
-    pub(crate) fn new(chance: Chance, flaw: Option<Flaw>) -> Kernel {
+    pub(crate) fn new(mut chance: Chance, flaw: Option<Flaw>) -> Kernel {
         Kernel {
             now: Instant(0),
             wall_offset_ms: WALL_START_MS,
             wall_drift: 0,
-            network: NetworkState::new(chance.seed()),
+            network: NetworkState::new(chance.value(Site::NetworkSpeed, 0)),
             chance,
             trace: Trace::default(),
             disk: DiskState::default(),

@@ -8,7 +8,7 @@ use std::net::SocketAddr;
 
 use klamm::env::{Event, Token};
 
-use crate::keyed::Site;
+use crate::keyed::Draw;
 use crate::stream::{Side, Stream};
 
 const MICROSECOND: u64 = 1_000;
@@ -105,8 +105,9 @@ pub(crate) struct NetworkState {
 }
 
 impl NetworkState {
-    pub(crate) fn new(seed: u64) -> NetworkState {
-        let mean_delay = match crate::keyed::draw_config(seed, Site::NetworkSpeed, 0).below(4) {
+    /// A network as fast as `speed` says.
+    pub(crate) fn new(speed: Draw) -> NetworkState {
+        let mean_delay = match speed.below(4) {
             0 => 0,
             1 => 20 * MICROSECOND,
             2 => 200 * MICROSECOND,

@@ -264,6 +264,12 @@ impl Disk for SimDisk {
         Ok(kernel.disk.capacity.saturating_sub(kernel.disk.used))
     }
 
+    fn total_bytes(&self, root: &Path) -> Result<u64, DiskError> {
+        let kernel = self.shared.lock();
+        kernel.disk.lookup(root).ok_or_else(|| not_found(root))?;
+        Ok(kernel.disk.capacity)
+    }
+
     fn lock(&self, path: &Path) -> Result<Box<dyn DiskLock>, DiskError> {
         let mut kernel = self.kernel("lock", path)?;
         if kernel.disk.lookup(path).is_none() {

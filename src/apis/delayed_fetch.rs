@@ -61,7 +61,8 @@ impl FetchPlan {
 
 /// Whether a read from `offset` would find data or an error.
 fn is_worth_reading(log: &UnifiedLog, offset: Offset, isolation: FetchIsolation) -> bool {
-    log.is_offline() || readable_end(log, isolation) > offset || log.log_start_offset() > offset
+    let is_readable = readable_end(log, isolation) > offset || log.log_start_offset() > offset;
+    is_readable || log.is_offline() || log.is_deleted()
 }
 
 /// The offset up to which a reader of this isolation sees.

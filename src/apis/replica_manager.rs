@@ -3,6 +3,7 @@
 //!
 //! Offsets come out of appends and nowhere else. It must not know how a request or an answer is worded.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use rand::Rng;
@@ -23,6 +24,7 @@ use crate::log::log_validator::{LogValidator, ValidationError, ValidationOrigin}
 use crate::log::{AbortedTransaction, AppendError, Durability, ReadError, SyncPoint, TransactionContext, UnifiedLog};
 use crate::purgatory::Purgatory;
 use crate::types::{ConnectionId, Instant, LeaderEpoch, Now, Offset, PartitionIndex, Ticket, TopicId, WallTime};
+use crate::zoo::{self, Bug};
 
 /// Names a log for as long as its topic lives: topics that are made again have another id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -126,14 +128,15 @@ pub(crate) struct ReplicaManager {
     fetches: Mutex<Purgatory<LogKey, FetchPlan>>,
     sessions: Mutex<FetchSessionCache>,
     random: Mutex<ChaCha12Rng>,
-    syncs: SyncQueue,
+    syncs: Arc<SyncQueue>,
     deadlines: Arc<Deadlines>,
+    must_stop: AtomicBool,
 }
 
 impl ReplicaManager {
     pub(crate) fn new(
         logs: Arc<LogDirectory>,
-        syncs: SyncQueue,
+        syncs: Arc<SyncQueue>,
         deadlines: Arc<Deadlines>,
         sessions: FetchSessionCache,
         random: ChaCha12Rng,
@@ -146,6 +149,7 @@ impl ReplicaManager {
             random: Mutex::new(random),
             syncs,
             deadlines,
+            must_stop: AtomicBool::new(false),
         }
     }
 
@@ -164,6 +168,25 @@ impl ReplicaManager {
         self.syncs.want(partition.key, &partition.log);
     }
 
+    /// Asks for the syncs that `flush.ms` makes due.
+    pub(crate) fn want_due_syncs(&self, now: Now) {
+        self.want_syncs(|log| log.settings().flush_ms < i64::MAX && log.is_sync_due(now));
+    }
+
+    /// Asks for a sync of every log that is not on the disk to its end.
+    pub(crate) fn want_all_syncs(&self) {
+        self.want_syncs(|_| true);
+    }
+
+    fn want_syncs(&self, is_wanted: impl Fn(&UnifiedLog) -> bool) {
+        for log in self.logs.manager().logs() {
+            let Some(topic_id) = log.topic_id() else { continue };
+            if log.durable_end_offset() < log.log_end_offset() && is_wanted(&log) {
+                self.syncs.want(LogKey { topic_id, partition: log.topic_partition().partition }, &log);
+            }
+        }
+    }
+
     /// Appends a client's batch.
     pub(crate) fn append(
         &self,
@@ -177,7 +200,15 @@ impl ReplicaManager {
         let validation = partition.log.settings().validation(produce_version >= 7);
         let validated = validator.validate(batch, &validation, ValidationOrigin::Client, now)?;
         let log_append_time = validated.log_append_time;
-        let appended = partition.log.append_validated(now, &validated, durability, TransactionContext::default())?;
+        let is_seen_at_once = durability == Durability::Written;
+        if is_seen_at_once {
+            self.syncs.begin_append(partition.key, &partition.log);
+        }
+        let appended = partition.log.append_validated(now, &validated, durability, TransactionContext::default());
+        if is_seen_at_once {
+            self.syncs.end_append(partition.key);
+        }
+        let appended = appended?;
         if durability == Durability::Synced || appended.is_sync_due {
             self.syncs.want(partition.key, &partition.log);
         }
@@ -212,7 +243,9 @@ impl ReplicaManager {
         for partition in &plan.partitions {
             let read = self.read(plan, partition, fetched.bytes);
             let read = read.unwrap_or_else(|error| {
-                fetched.has_read_error |= partition.source.is_ok();
+                // A client that asks for what is unknown waits, as in Kafka: it may come into being.
+                let is_unknown = matches!(error, ErrorCode::UnknownTopicOrPartition | ErrorCode::UnknownTopicId);
+                fetched.has_read_error |= partition.source.is_ok() || !is_unknown;
                 FetchedPartition::failed(error)
             });
             fetched.bytes += read.records.iter().map(Piece::bytes).sum::<usize>();
@@ -282,40 +315,66 @@ impl ReplicaManager {
         self.complete_fetches(now, key)
     }
 
+    /// Ends what waits for a partition that is gone.
+    pub(crate) fn removed(&self, now: Now, key: LogKey) -> Vec<Completion> {
+        let mut completions = self.complete_produces(key);
+        completions.extend(self.complete_fetches(now, key));
+        completions
+    }
+
     /// What to sync now, if anything waits for it.
     pub(crate) fn begin_sync(&self) -> Option<(SyncRound, SyncJob)> {
         let mut covered: Vec<(LogKey, Arc<UnifiedLog>, SyncPoint)> = Vec::new();
+        let mut lost: Vec<LogKey> = Vec::new();
         for (key, log) in self.syncs.take() {
             match log.sync_point() {
                 Ok(point) => covered.push((key, log, point)),
                 Err(error) => {
                     tracing::error!(partition = %log.topic_partition(), %error, "a log cannot be synced and goes offline");
                     log.sync_failed();
+                    lost.push(key);
                 }
             }
         }
-        if covered.is_empty() {
+        if covered.is_empty() && lost.is_empty() {
             return None;
         }
         let job = self.logs.sync_job(covered.iter().map(|(_, _, point)| point));
-        Some((SyncRound { covered }, job))
+        Some((SyncRound { covered, lost }, job))
     }
 
     /// Takes the outcome of a sync: answers those whose batches it covered.
     pub(crate) fn end_sync(&self, now: Now, round: SyncRound, result: Result<(), DiskError>) -> Vec<Completion> {
+        let result = if zoo::is(Bug::FsyncErrorIgnored) { Ok(()) } else { result };
         if let Err(error) = &result {
             tracing::error!(%error, "a sync failed: what is on disk is unknown, so the broker must stop; its logs are checked at the next start");
+            self.must_stop.store(true, Ordering::Release);
         }
         let mut completions = Vec::new();
-        for (key, log, point) in round.covered {
+        for (_, log, point) in &round.covered {
             match &result {
-                Ok(()) => log.synced(&point),
+                Ok(()) => log.synced(point),
                 Err(_) => log.sync_failed(),
             }
+        }
+        let keys = round.keys();
+        self.syncs.forget_synced(&keys);
+        for key in keys.into_iter().chain(round.lost) {
             completions.extend(self.complete_produces(key));
             completions.extend(self.complete_fetches(now, key));
         }
         completions
+    }
+
+    /// Whether the broker cannot go on, since nobody knows what is on the disk.
+    pub(crate) fn must_stop(&self) -> bool {
+        self.must_stop.load(Ordering::Acquire)
+    }
+
+    /// Says that the broker cannot go on; the role that syncs is the one to hear of it.
+    pub(crate) fn stop(&self) {
+        self.must_stop.store(true, Ordering::Release);
+        self.syncs.wake();
     }
 
     /// Ends what has waited long enough.
@@ -333,15 +392,18 @@ impl ReplicaManager {
     /// Ends every parked fetch with what there is: the broker is about to stop.
     pub(crate) fn release_fetches(&self, now: Now) -> Vec<Completion> {
         let released = self.fetches().expire(Instant(u64::MAX));
-        released
-            .into_iter()
-            .map(|(ticket, plan)| Completion { ticket, answer: plan.answer(now.instant, self, ticket) })
-            .collect()
+        self.answered(now, released)
     }
 
     /// The next deadline of anything parked.
     pub(crate) fn next_deadline(&self) -> Option<Instant> {
         [self.produces().next_deadline(), self.fetches().next_deadline()].into_iter().flatten().min()
+    }
+
+    /// Ends the parked fetch of a connection with what there is.
+    pub(crate) fn peer_finished(&self, now: Now, connection: ConnectionId) -> Vec<Completion> {
+        let released = self.fetches().remove_connection(connection);
+        self.answered(now, released)
     }
 
     /// Forgets what a connection waits for: nobody is there to be answered.
@@ -357,9 +419,14 @@ impl ReplicaManager {
 
     fn complete_fetches(&self, now: Now, key: LogKey) -> Vec<Completion> {
         let done = self.fetches().complete_where(&key, |plan| plan.is_complete(self));
-        done.into_iter()
-            .map(|(ticket, plan)| Completion { ticket, answer: plan.answer(now.instant, self, ticket) })
-            .collect()
+        self.answered(now, done)
+    }
+
+    /// The answers of fetches, with what there is now.
+    fn answered(&self, now: Now, fetches: Vec<(Ticket, FetchPlan)>) -> Vec<Completion> {
+        let answer =
+            |(ticket, plan): (Ticket, FetchPlan)| Completion { ticket, answer: plan.answer(now.instant, self, ticket) };
+        fetches.into_iter().map(answer).collect()
     }
 
     fn produces(&self) -> MutexGuard<'_, Purgatory<LogKey, DelayedProduce>> {

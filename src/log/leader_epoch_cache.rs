@@ -16,7 +16,7 @@ use crate::types::{LeaderEpoch, Offset};
 pub(super) const LEADER_EPOCH_CHECKPOINT: &str = "leader-epoch-checkpoint";
 
 /// A file that waits beside the one that it will replace.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct WrittenEpochs {
     /// To be synced.
     pub(super) file: Arc<dyn DiskFile>,
@@ -33,6 +33,8 @@ pub(super) struct LeaderEpochCache {
     /// Counts changes; `written` is the count that the file holds.
     changes: u64,
     written: u64,
+    /// The file that waits for its sync.
+    beside: Option<WrittenEpochs>,
 }
 
 impl LeaderEpochCache {
@@ -46,7 +48,7 @@ impl LeaderEpochCache {
         let starts = read.as_deref().and_then(parse);
         let is_trusted = starts.is_some();
         let starts = starts.unwrap_or_default();
-        Ok((LeaderEpochCache { disk, path, starts, changes: 0, written: 0 }, is_trusted))
+        Ok((LeaderEpochCache { disk, path, starts, changes: 0, written: 0, beside: None }, is_trusted))
     }
 
     /// The latest epoch.
@@ -114,13 +116,17 @@ impl LeaderEpochCache {
     }
 
     /// If the file is behind: writes the new one beside it.
-    pub(super) fn write_beside(&self) -> Result<Option<WrittenEpochs>, DiskError> {
+    pub(super) fn write_beside(&mut self) -> Result<Option<WrittenEpochs>, DiskError> {
         if self.changes == self.written {
             return Ok(None);
         }
+        if let Some(beside) = self.beside.as_ref().filter(|beside| beside.changes == self.changes) {
+            return Ok(Some(beside.clone()));
+        }
         let file = self.disk.open(&path_beside(&self.path), OpenMode::CreateEmpty)?;
         file.append(&[std::io::IoSlice::new(self.text().as_bytes())])?;
-        Ok(Some(WrittenEpochs { file, changes: self.changes }))
+        self.beside = Some(WrittenEpochs { file, changes: self.changes });
+        Ok(self.beside.clone())
     }
 
     /// Puts the synced file in the place of the old one, unless a newer one is on its way. The folder is then owed a sync.
@@ -130,6 +136,7 @@ impl LeaderEpochCache {
         }
         self.disk.rename(&path_beside(&self.path), &self.path)?;
         self.written = changes;
+        self.beside = None;
         Ok(true)
     }
 
@@ -138,6 +145,7 @@ impl LeaderEpochCache {
         if self.changes != self.written {
             replace_text(&*self.disk, &self.path, &self.text())?;
             self.written = self.changes;
+            self.beside = None;
         }
         Ok(())
     }

@@ -51,4 +51,4 @@ pub use transaction_index::AbortedTransaction;
 pub use unified_log::UnifiedLog;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

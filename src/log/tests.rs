@@ -3,7 +3,7 @@
 //! It must not look inside a log: only offsets, bytes and files on disk.
 
 mod log_directories;
-pub(super) mod memory_disk;
+pub(crate) mod memory_disk;
 mod model;
 mod offsets;
 mod producers;

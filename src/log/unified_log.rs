@@ -303,6 +303,11 @@ impl UnifiedLog {
         self.lock().status == LogStatus::Offline
     }
 
+    /// Whether its partition is gone.
+    pub fn is_deleted(&self) -> bool {
+        self.lock().status == LogStatus::Deleted
+    }
+
     /// The folder it lies in.
     pub fn directory(&self) -> Arc<Path> {
         Arc::clone(&self.lock().directory)

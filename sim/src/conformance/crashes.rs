@@ -40,6 +40,8 @@ pub fn simulated_clauses() -> Vec<SimulatedClause> {
             "A truncation that was not synced may be undone, one that was never is.";
         rename_is_whole, RenameHalfDone,
             "After a power cut a replaced name holds the old or the new file, never none.";
+        moved_file_is_somewhere, MoveLosesFile,
+            "After a power cut a file that was moved between directories is in one of them, if not in both.";
         kill_keeps_what_was_written, KillLosesWritten,
             "A killed process loses nothing that it had written.";
         failed_sync_poisons, PoisonForgotten,
@@ -222,6 +224,25 @@ fn rename_is_whole(worlds: &Worlds) -> Outcome {
         }
     }
     ensure!(old && new, "old seen: {old}, new seen: {new}");
+    Ok(())
+}
+
+fn moved_file_is_somewhere(worlds: &Worlds) -> Outcome {
+    let (mut old, mut new) = (false, false);
+    for seed in 0..SEEDS {
+        let world = worlds.calm(seed);
+        let (from, to) = (durable_directory(&world, "/one")?.join("a"), durable_directory(&world, "/two")?.join("a"));
+        let disk = world.disk();
+        written(&disk, &from, b"x")?;
+        disk.sync_all(Path::new("/"))?;
+        disk.rename(&from, &to)?;
+        world.crash(Crash::Power);
+        let places = [&from, &to].map(|path| disk.snapshot(path).is_some_and(|left| left == b"x"));
+        ensure!(places != [false, false], "seed {seed}: the file is nowhere");
+        old |= places[0];
+        new |= places[1];
+    }
+    ensure!(old && new, "old place seen: {old}, new place seen: {new}");
     Ok(())
 }
 

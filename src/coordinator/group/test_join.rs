@@ -142,6 +142,12 @@ fn the_protocol_is_the_one_most_like_best_among_those_that_all_support() {
 }
 
 #[test]
+fn a_protocol_that_a_member_names_twice_counts_once() {
+    assert_eq!(&*chosen(&[&["a", "a", "b"], &["b"]]), "b");
+    assert_eq!(&*chosen(&[&["a", "a"]]), "a");
+}
+
+#[test]
 fn a_member_that_does_not_rejoin_in_time_is_dropped_and_a_new_leader_found() {
     let mut world = World::new();
     let (ids, generation) = world.stable_group(3);

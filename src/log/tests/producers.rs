@@ -219,8 +219,15 @@ fn aborted_and_open_transactions_survive_a_restart_clean_or_not() {
         if is_clean {
             manager.shutdown(1).unwrap();
         }
-        let (_manager, log) = open(&disk.crash(|_, _, bytes| bytes), unverified());
+        let restarted = disk.crash(|_, _, bytes| bytes);
+        let (manager, log) = open(&restarted, unverified());
         assert_eq!((aborted(&log, 0), log.last_stable_offset()), (before, stable), "clean: {is_clean}");
+        manager.shutdown(1).unwrap();
+        let indexes = restarted.paths().into_iter().filter(|path| path.ends_with(".txnindex"));
+        let bytes: usize = indexes.map(|path| restarted.read(path).unwrap().len()).sum();
+        assert_eq!(bytes, 3 * 34, "each aborted transaction is listed once");
+        drop(manager);
+        let (_manager, log) = open(&restarted, unverified());
         let all = (0..12).flat_map(|from| aborted(&log, from)).collect::<std::collections::BTreeSet<_>>();
         assert_eq!(all.into_iter().collect::<Vec<_>>(), [(1, 2), (1, 6), (1, 10)]);
         let data = log.read(Offset(12), 1 << 20, FetchIsolation::TransactionCommitted, true).unwrap();
