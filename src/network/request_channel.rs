@@ -70,7 +70,10 @@ impl RequestChannel {
         // The flag is raised before the second try: room that is made later finds the flag, room made earlier is used here.
         self.some_processor_was_refused.store(true, Ordering::SeqCst);
         match self.requests.0.try_send(refused) {
-            Ok(()) => Ok(()),
+            Ok(()) => {
+                self.wake_handler();
+                Ok(())
+            }
             Err(TrySendError::Full(refused) | TrySendError::Disconnected(refused)) => Err(Box::new(refused)),
         }
     }
