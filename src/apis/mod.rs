@@ -37,6 +37,8 @@ mod test_apis; // a broker without sockets
 #[cfg(test)]
 mod test_configs;
 #[cfg(test)]
+mod test_groups;
+#[cfg(test)]
 mod test_offsets;
 #[cfg(test)]
 mod test_topics;

@@ -113,6 +113,14 @@ impl TestApis {
         Response { api_key, version, bytes: whole(&answer.expect("the request is answered")) }
     }
 
+    /// Sends a request that must be answered at once, and returns its answer.
+    pub(crate) fn ask_now<'a, M: Message<'a>>(&mut self, api_key: ApiKey, version: i16, message: &M) -> Response {
+        match self.send(api_key, version, message).1.answer {
+            Answer::Respond(pieces) => Response { api_key, version, bytes: whole(&pieces) },
+            answer => panic!("not answered at once: {answer:?}"),
+        }
+    }
+
     /// Runs every sync that is wanted, and says which parked requests it answers.
     pub(crate) fn sync(&mut self) -> Vec<Completion> {
         let mut completions = Vec::new();
@@ -164,7 +172,7 @@ fn body_bytes<'a, M: Message<'a>>(version: i16, message: &M) -> usize {
     encoder.length()
 }
 
-fn whole(pieces: &[Piece]) -> Vec<u8> {
+pub(crate) fn whole(pieces: &[Piece]) -> Vec<u8> {
     let mut bytes = Vec::new();
     for piece in pieces {
         match piece {
