@@ -5,7 +5,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::config::{self, AlterConfigError, Layers};
+use super::broker_configs::owned;
+use crate::config::{self, AlterConfigError, BrokerScope, Layers};
 use crate::error_code::ErrorCode;
 use crate::metadata::{ApiError, ConfigResource, ConfigResourceType, ConfigSchema};
 
@@ -16,21 +17,27 @@ pub(crate) struct LayeredSchema<'a> {
 
 impl ConfigSchema for LayeredSchema<'_> {
     fn validate(&self, resource: &ConfigResource, configs: &BTreeMap<Arc<str>, Arc<str>>) -> Result<(), ApiError> {
-        let pairs: Vec<(&str, Option<&str>)> = configs.iter().map(|(key, value)| (&**key, Some(&**value))).collect();
-        match resource.resource_type {
-            ConfigResourceType::Topic => {
-                config::configs_of_new_topic(&pairs, self.layers).map(drop).map_err(|error| api_error(&error))
+        let configs = owned(configs);
+        let scope = if resource.name.is_empty() { BrokerScope::Cluster } else { BrokerScope::Broker };
+        let result = match resource.resource_type {
+            ConfigResourceType::Topic => config::validate_topic(&configs, self.layers),
+            ConfigResourceType::Broker => config::validate_broker(scope, &configs, self.layers),
+            ConfigResourceType::Group => config::validate_group(&configs, self.layers),
+            ConfigResourceType::BrokerLogger | ConfigResourceType::ClientMetrics => {
+                let message = "Only topics, brokers and groups have configurations here.".to_owned();
+                Err(AlterConfigError::InvalidRequest(message))
             }
-            _ => Ok(()),
+        };
+        result.map_err(|error| api_error(&error))
+    }
+
+    fn list_default(&self, resource_type: ConfigResourceType, key: &str) -> Option<&str> {
+        match resource_type {
+            ConfigResourceType::Topic => config::list_default_of_topic(key),
+            ConfigResourceType::Broker => config::list_default_of_broker(key),
+            ConfigResourceType::Group => config::list_default_of_group(key),
+            ConfigResourceType::BrokerLogger | ConfigResourceType::ClientMetrics => None,
         }
-    }
-
-    fn is_list(&self, _resource_type: ConfigResourceType, _key: &str) -> bool {
-        false
-    }
-
-    fn default_value(&self, _resource_type: ConfigResourceType, _key: &str) -> Option<String> {
-        None
     }
 }
 

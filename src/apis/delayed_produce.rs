@@ -25,8 +25,13 @@ impl Awaited {
         self.partition.log.durable_end_offset() >= self.required
     }
 
-    fn is_lost(&self) -> bool {
-        self.partition.log.is_offline()
+    /// Why it will never be durable, if that is so.
+    fn lost(&self) -> Option<ErrorCode> {
+        if self.partition.log.is_deleted() {
+            Some(ErrorCode::UnknownTopicOrPartition)
+        } else {
+            self.partition.log.is_offline().then_some(ErrorCode::KafkaStorageError)
+        }
     }
 }
 
@@ -40,13 +45,13 @@ pub(crate) struct DelayedProduce {
 impl DelayedProduce {
     /// Whether every batch is on the disk, or will never be.
     pub(crate) fn is_complete(&self) -> bool {
-        self.awaited.iter().all(|awaited| awaited.is_durable() || awaited.is_lost())
+        self.awaited.iter().all(|awaited| awaited.is_durable() || awaited.lost().is_some())
     }
 
     /// The answer: success for what is durable, an error for the rest. Its outcome is then unknown, never "nothing happened".
     pub(crate) fn answer(mut self, ticket: Ticket) -> Answer {
         for awaited in self.awaited.iter().filter(|awaited| !awaited.is_durable()) {
-            let error = if awaited.is_lost() { ErrorCode::KafkaStorageError } else { ErrorCode::RequestTimedOut };
+            let error = awaited.lost().unwrap_or(ErrorCode::RequestTimedOut);
             let (topic, partition) = awaited.place;
             if let Some(outcome) = self.outcomes.get_mut(topic).and_then(|topic| topic.partitions.get_mut(partition)) {
                 outcome.fail(error, None);

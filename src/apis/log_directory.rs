@@ -100,7 +100,7 @@ impl LogDirectory {
                     let name = TopicPartition { topic: Arc::clone(&topic.name), partition: *partition };
                     match self.manager.create(now, &name, topic.topic_id, Arc::clone(&settings), !is_start) {
                         Ok(log) => {
-                            let opened = Arc::new(Partition { key, log });
+                            let opened = Arc::new(Partition::new(key, log));
                             self.insert(&topic.name, Arc::clone(&opened));
                             added.push(Arc::clone(&opened));
                             opened
@@ -112,7 +112,7 @@ impl LogDirectory {
                     }
                 }
             };
-            found.log.become_leader(registration.leader_epoch);
+            found.become_leader(registration.leader_epoch);
         }
         added
     }
@@ -159,7 +159,7 @@ impl LogDirectory {
         let key = LogKey { topic_id: TopicId::METADATA, partition: PartitionIndex(0) };
         let name = TopicPartition { topic, partition: key.partition };
         let log = self.manager.create(now, &name, key.topic_id, settings, true)?;
-        Ok(Arc::new(Partition { key, log }))
+        Ok(Arc::new(Partition::new(key, log)))
     }
 
     /// The cheapest job that covers these points.

@@ -5,8 +5,6 @@
 //!
 //! It must not know who uses a setting, and reads no file and no environment itself.
 
-mod alter;
-mod alter_rules;
 mod describe;
 mod document;
 mod knob;
@@ -20,12 +18,9 @@ mod rules;
 mod settings;
 mod source;
 mod start;
+mod validate;
 mod value;
 
-pub use alter::{
-    AlterConfigError, BrokerScope, ConfigChange, ConfigEdit, ConfigOperation, Configs, alter_broker, alter_group,
-    alter_topic, changes_to_replace, configs_of_new_topic, edited,
-};
 pub use describe::{ConfigEntry, ConfigSynonym, describe_broker, describe_cluster, describe_group, describe_topic};
 pub use document::{markdown_of_broker, markdown_of_groups, markdown_of_the_rest, markdown_of_topics};
 pub use knob::{Check, Importance, Knob, Standing, UpdateMode};
@@ -38,4 +33,8 @@ pub use settings::{
     TimestampType, TopicCreationSettings, TopicSettings, TransactionSettings,
 };
 pub use source::{Setting, Sources};
+pub use validate::{
+    AlterConfigError, BrokerScope, Configs, list_default_of_broker, list_default_of_group, list_default_of_topic,
+    validate_broker, validate_group, validate_topic,
+};
 pub use value::{Kind, Value};

@@ -112,6 +112,8 @@ pub trait Disk: Send + Sync + fmt::Debug {
     fn sync_all(&self, root: &Path) -> Result<(), DiskError>;
     /// Bytes that can still be written below `root`.
     fn free_bytes(&self, root: &Path) -> Result<u64, DiskError>;
+    /// Bytes that fit below `root` when it is empty.
+    fn total_bytes(&self, root: &Path) -> Result<u64, DiskError>;
     /// Takes an exclusive lock that ends with the returned value or with the process.
     fn lock(&self, path: &Path) -> Result<Box<dyn DiskLock>, DiskError>;
 }

@@ -68,11 +68,6 @@ impl ProducerStateManager {
         self.end = end;
     }
 
-    /// Whether nobody is known.
-    pub(super) fn is_empty(&self) -> bool {
-        self.producers.is_empty()
-    }
-
     /// All known producers, by id.
     pub(super) fn producers(&self) -> impl ExactSizeIterator<Item = &ProducerStateEntry> {
         self.producers.values()

@@ -2,9 +2,8 @@
 //!
 //! It must not look inside a log: only offsets, bytes and files on disk.
 
-mod kafka_export;
 mod log_directories;
-pub(super) mod memory_disk;
+pub(crate) mod memory_disk;
 mod model;
 mod offsets;
 mod producers;

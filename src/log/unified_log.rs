@@ -192,6 +192,11 @@ impl UnifiedLog {
         epoch
     }
 
+    /// The epoch in which this broker leads the partition.
+    pub fn leader_epoch(&self) -> LeaderEpoch {
+        self.lock().leader_epoch
+    }
+
     /// The latest leader epoch in which something was appended, or a leader began.
     pub fn latest_epoch(&self) -> Option<LeaderEpoch> {
         self.lock().epochs.latest()
@@ -296,6 +301,11 @@ impl UnifiedLog {
     /// Whether a disk error took it offline.
     pub fn is_offline(&self) -> bool {
         self.lock().status == LogStatus::Offline
+    }
+
+    /// Whether its partition is gone.
+    pub fn is_deleted(&self) -> bool {
+        self.lock().status == LogStatus::Deleted
     }
 
     /// The folder it lies in.

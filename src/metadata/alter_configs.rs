@@ -201,7 +201,7 @@ impl AlterConfigs<'_> {
             }
             None => return Err(ApiError::without_message(ErrorCode::UnknownServerError)),
         };
-        if !self.schema.is_list(resource.resource_type, &config.name) {
+        let Some(default) = self.schema.list_default(resource.resource_type, &config.name) else {
             let verb = if operation == AlterConfigOpType::Append { "append" } else { "subtract" };
             let message = match is_broker {
                 true => format!("Config value {verb} is not allowed for config key: {}", config.name),
@@ -210,12 +210,10 @@ impl AlterConfigs<'_> {
                 }
             };
             return Err(ApiError::new(ErrorCode::InvalidConfig, message));
-        }
-        let default = || self.schema.default_value(resource.resource_type, &config.name).unwrap_or_default();
-        let current = self.image.configs(resource).get(&config.name).map(|value| value.to_string());
-        let current = current.unwrap_or_else(default);
+        };
+        let current = self.image.configs(resource).get(&config.name).map_or(default, |value| value);
         let change = config.value.as_deref().unwrap_or_default();
-        Ok(Some(combine(&current, operation, change).into()))
+        Ok(Some(combine(current, operation, change).into()))
     }
 
     /// The records of a resource's changes, if it may have the configurations that they lead to.

@@ -14,9 +14,7 @@ pub trait ConfigSchema {
     /// Errors: `InvalidConfig` for topics and groups, `InvalidRequest` for brokers and client metrics, with Kafka's texts.
     fn validate(&self, resource: &ConfigResource, configs: &BTreeMap<Arc<str>, Arc<str>>) -> Result<(), ApiError>;
 
-    /// Whether the key's value is a list, to which something can be appended.
-    fn is_list(&self, resource_type: ConfigResourceType, key: &str) -> bool;
-
-    /// The value that the key has where the resource does not override it: what appending begins with.
-    fn default_value(&self, resource_type: ConfigResourceType, key: &str) -> Option<String>;
+    /// The default of a key whose value is a list: what appending begins with where the resource does not override it. `None` if the
+    /// value is no list, so that nothing can be appended.
+    fn list_default(&self, resource_type: ConfigResourceType, key: &str) -> Option<&str>;
 }

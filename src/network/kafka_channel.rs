@@ -36,6 +36,8 @@ pub(crate) struct KafkaChannel<C> {
     pub(crate) throttled_until: Option<Instant>,
     /// An edge has come and the socket was not found dry since.
     pub(crate) is_readable: bool,
+    /// The handlers know that its peer sends nothing more.
+    pub(crate) is_peer_finished: bool,
     /// It stands in its Processor's queue of channels to read.
     pub(crate) is_queued_to_read: bool,
     /// It is registered for writable events.
@@ -55,6 +57,7 @@ impl<C: Connection> KafkaChannel<C> {
             in_flight: None,
             throttled_until: None,
             is_readable: true,
+            is_peer_finished: false,
             is_queued_to_read: false,
             wants_writable: false,
             receive: NetworkReceive::default(),

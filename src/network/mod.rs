@@ -24,5 +24,5 @@ pub use connection_queue::ConnectionQueue;
 pub use connection_quotas::{ConnectionLimits, ConnectionQuotas, ListenerLimits};
 pub use memory_pool::MemoryPool;
 pub use processor::{Processor, ProcessorSettings, ProcessorShared};
-pub use request::{ListenerContext, Request, RequestTimes, Response, ResponseKind};
+pub use request::{Departure, ListenerContext, Request, RequestTimes, Response, ResponseKind};
 pub use request_channel::RequestChannel;

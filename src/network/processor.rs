@@ -20,7 +20,7 @@ use super::likely_cause::likely_cause;
 use super::memory_pool::MemoryPool;
 use super::network_receive::Received;
 use super::network_send::SendProgress;
-use super::request::{ListenerContext, Request, Response, ResponseKind};
+use super::request::{Departure, ListenerContext, Request, Response, ResponseKind};
 use super::request_channel::RequestChannel;
 use crate::env::{Clock, Event, Interest, Piece, Selector, Step, Token};
 use crate::limits::READ_BUDGET_BYTES;
@@ -292,6 +292,11 @@ impl<S: Selector> Processor<S> {
             }
             if event.readable || event.read_closed || event.error {
                 channel.is_readable = true;
+                let is_leaving = event.read_closed || event.error;
+                if is_leaving && channel.in_flight.is_some() && !std::mem::replace(&mut channel.is_peer_finished, true)
+                {
+                    self.shared.requests.depart(Departure::Finished(connection_id(self.id, event.token)));
+                }
                 self.queue_to_read(event.token);
             }
             let writes_on = event.writable && !zoo::is(Bug::WritableEventIgnored);
@@ -461,7 +466,7 @@ impl<S: Selector> Processor<S> {
         self.shared.quotas.leave(self.listener.index, channel.peer.ip());
         self.throttled.retain(|(_, other)| *other != token);
         if channel.in_flight.is_some() {
-            self.shared.requests.connection_closed(connection_id(self.id, token));
+            self.shared.requests.depart(Departure::Closed(connection_id(self.id, token)));
         }
     }
 }

@@ -94,6 +94,11 @@ impl Disk for FileDisk {
         Ok(space.f_bavail.saturating_mul(space.f_frsize))
     }
 
+    fn total_bytes(&self, root: &Path) -> Result<u64, DiskError> {
+        let space = statvfs(root).map_err(|error| to_disk_error("total space", root, error.into()))?;
+        Ok(space.f_blocks.saturating_mul(space.f_frsize))
+    }
+
     fn lock(&self, path: &Path) -> Result<Box<dyn DiskLock>, DiskError> {
         let file = OpenOptions::new().read(true).append(true).create(true).open(path);
         let file = file.map_err(|error| to_disk_error("open", path, error))?;

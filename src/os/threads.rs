@@ -4,7 +4,7 @@
 
 use std::panic;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
@@ -83,8 +83,10 @@ pub(crate) fn run_processor<S: Selector>(
     mut handler: RequestHandler,
     clock: Arc<dyn Clock>,
     phase: Arc<Phase>,
+    begun: Begun,
 ) -> JoinHandle<()> {
     spawn(name, move || {
+        let _begun = begun;
         let longest = Some(Duration::from_millis(PROCESSOR_POLL_MS));
         let mut timeout = Some(Duration::ZERO);
         loop {
@@ -164,6 +166,44 @@ pub(crate) fn run_role(
             }
         }
     })
+}
+
+/// Counts threads that have not ended, and wakes whoever waits for the last.
+#[derive(Debug, Default)]
+pub(crate) struct Countdown {
+    left: AtomicUsize,
+    bell: Parker,
+}
+
+impl Countdown {
+    /// One more thread; it has ended when the returned value is dropped.
+    pub(crate) fn begin(self: &Arc<Countdown>) -> Begun {
+        self.left.fetch_add(1, Ordering::AcqRel);
+        Begun(Arc::clone(self))
+    }
+
+    /// Waits until all have ended, or until `timeout`. One waiter only.
+    pub(crate) fn wait(&self, timeout: Duration, now: impl Fn() -> Instant) -> bool {
+        let deadline = now().after(timeout);
+        while self.left.load(Ordering::Acquire) > 0 {
+            let left = deadline.since(now());
+            if left.is_zero() {
+                return false;
+            }
+            self.bell.sleep(Some(left));
+        }
+        true
+    }
+}
+
+/// A thread that has not ended.
+pub(crate) struct Begun(Arc<Countdown>);
+
+impl Drop for Begun {
+    fn drop(&mut self) {
+        self.0.left.fetch_sub(1, Ordering::AcqRel);
+        self.0.bell.wake();
+    }
 }
 
 /// A thread whose panic ends the process: half-changed state is not worth guessing, the log is the truth.

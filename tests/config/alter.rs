@@ -1,73 +1,41 @@
 //! Which changes at run time are let in, and what they come to.
 
 use klamm::config::{
-    AlterConfigError, BrokerScope, ConfigChange, ConfigOperation, Configs, ConsumerGroupSettings, DynamicConfig,
-    Settings, alter_broker, alter_group, alter_topic, changes_to_replace, configs_of_new_topic, edited,
+    AlterConfigError, BrokerScope, ConsumerGroupSettings, DynamicConfig, Settings, list_default_of_broker,
+    list_default_of_group, list_default_of_topic, validate_broker, validate_group, validate_topic,
 };
 
 use crate::{configs, with_layers};
 
-const SET: ConfigOperation = ConfigOperation::Set;
-const DELETE: ConfigOperation = ConfigOperation::Delete;
-const APPEND: ConfigOperation = ConfigOperation::Append;
-const SUBTRACT: ConfigOperation = ConfigOperation::Subtract;
-
-fn change<'a>(operation: ConfigOperation, key: &'a str, value: &'a str) -> ConfigChange<'a> {
-    ConfigChange { key, operation, value: Some(value).filter(|_| operation != DELETE) }
+fn topic(pairs: &[(&str, &str)]) -> Result<(), AlterConfigError> {
+    with_layers("", &DynamicConfig::default(), |layers| validate_topic(&configs(pairs), layers))
 }
 
-fn topic(current: &Configs, changes: &[ConfigChange<'_>]) -> Result<Configs, AlterConfigError> {
-    with_layers("", &DynamicConfig::default(), |layers| {
-        alter_topic(current, changes, layers).map(|edits| edited(current, &edits))
-    })
+fn broker(scope: BrokerScope, key: &str, value: &str) -> Result<(), AlterConfigError> {
+    with_layers("", &DynamicConfig::default(), |layers| validate_broker(scope, &configs(&[(key, value)]), layers))
 }
 
-fn broker(scope: BrokerScope, change: ConfigChange<'_>) -> Result<(), AlterConfigError> {
-    with_layers("", &DynamicConfig::default(), |layers| alter_broker(scope, &[change], layers).map(|_| ()))
-}
-
-fn is_invalid_config<T: std::fmt::Debug>(result: Result<T, AlterConfigError>) -> bool {
+fn is_invalid_config(result: Result<(), AlterConfigError>) -> bool {
     matches!(result, Err(AlterConfigError::InvalidConfig(_)))
 }
 
-fn is_invalid_request<T: std::fmt::Debug>(result: Result<T, AlterConfigError>) -> bool {
+fn is_invalid_request(result: Result<(), AlterConfigError>) -> bool {
     matches!(result, Err(AlterConfigError::InvalidRequest(_)))
 }
 
 #[test]
-fn lists_grow_and_shrink_from_the_default_on() {
-    let appended = topic(&Configs::new(), &[change(APPEND, "cleanup.policy", "compact")]).unwrap();
-    assert_eq!(appended, configs(&[("cleanup.policy", "delete,compact")]));
-    let subtracted = topic(&appended, &[change(SUBTRACT, "cleanup.policy", "delete,absent")]).unwrap();
-    assert_eq!(subtracted, configs(&[("cleanup.policy", "compact")]));
-    let empty = topic(&subtracted, &[change(SUBTRACT, "cleanup.policy", "compact")]).unwrap();
-    assert_eq!(empty, configs(&[("cleanup.policy", "")]));
-    let twice = topic(&Configs::new(), &[change(APPEND, "leader.replication.throttled.replicas", "0:1,0:1")]).unwrap();
-    assert_eq!(twice, configs(&[("leader.replication.throttled.replicas", "0:1")]));
-}
-
-#[test]
-fn only_what_changes_becomes_an_edit() {
-    let current = configs(&[("retention.ms", "5"), ("flush.ms", "6")]);
-    let changes = [change(SET, "retention.ms", "5"), change(DELETE, "flush.ms", ""), change(DELETE, "nope", "")];
-    let edits = with_layers("", &DynamicConfig::default(), |layers| alter_topic(&current, &changes, layers)).unwrap();
-    assert_eq!(edits.len(), 1);
-    assert_eq!((edits[0].key.as_str(), edits[0].value.as_deref()), ("flush.ms", None));
-}
-
-#[test]
-fn a_request_that_contradicts_itself_is_an_invalid_request() {
-    let none = Configs::new();
-    assert!(is_invalid_request(topic(&none, &[change(SET, "flush.ms", "1"), change(SET, "flush.ms", "2")])));
-    let no_value = ConfigChange { key: "flush.ms", operation: SET, value: None };
-    assert!(is_invalid_request(topic(&none, &[no_value])));
-    assert_eq!(ConfigOperation::from_code(4), None);
-    assert_eq!([0, 1, 2, 3].map(ConfigOperation::from_code), [SET, DELETE, APPEND, SUBTRACT].map(Some));
+fn a_list_has_a_default_to_append_to_and_nothing_else_has() {
+    assert_eq!(list_default_of_topic("cleanup.policy"), Some("delete"));
+    assert_eq!(list_default_of_topic("leader.replication.throttled.replicas"), Some(""));
+    assert_eq!(list_default_of_topic("retention.ms"), None);
+    assert_eq!(list_default_of_topic("nope"), None);
+    assert_eq!(list_default_of_broker("log.cleanup.policy"), Some("delete"));
+    assert_eq!(list_default_of_broker("log.retention.ms"), None);
+    assert_eq!(list_default_of_group("consumer.session.timeout.ms"), None);
 }
 
 #[test]
 fn a_topic_refuses_what_kafka_refuses() {
-    let current = configs(&[("min.compaction.lag.ms", "10")]);
     for (key, value) in [
         ("nope", "1"),
         ("retention.ms", "-2"),
@@ -87,10 +55,9 @@ fn a_topic_refuses_what_kafka_refuses() {
         ("max.compaction.lag.ms", "5"),
         ("remote.storage.enable", "true"),
     ] {
-        assert!(is_invalid_config(topic(&current, &[change(SET, key, value)])), "{key}={value}");
+        let pairs = [("min.compaction.lag.ms", "10"), (key, value)];
+        assert!(is_invalid_config(topic(&pairs)), "{key}={value}");
     }
-    assert!(is_invalid_config(topic(&current, &[change(APPEND, "retention.ms", "1")])));
-    assert!(is_invalid_config(topic(&current, &[change(APPEND, "nope", "1")])));
 }
 
 #[test]
@@ -109,27 +76,33 @@ fn a_topic_accepts_what_kafka_accepts() {
         ("local.retention.ms", "5"),
         ("errors.deadletterqueue.group.enable", "true"),
     ] {
-        topic(&Configs::new(), &[change(SET, key, value)]).unwrap();
+        topic(&[(key, value)]).unwrap();
     }
 }
 
 #[test]
-fn a_new_topic_needs_a_value_for_each_config_and_a_hint_helps() {
-    let new = |pairs: &[(&str, Option<&str>)]| {
-        with_layers("", &DynamicConfig::default(), |layers| configs_of_new_topic(pairs, layers))
-    };
-    assert_eq!(new(&[("retention.ms", Some("5"))]), Ok(configs(&[("retention.ms", "5")])));
-    assert!(is_invalid_config(new(&[("retention.ms", None)])));
-    let error = new(&[("retention.msec", Some("5"))]).unwrap_err();
-    assert_eq!(error.to_string(), "retention.msec is not a config of a topic; did you mean retention.ms?");
+fn what_is_wrong_is_said_as_kafka_says_it_and_a_hint_helps() {
+    let text = |pairs: &[(&str, &str)]| topic(pairs).unwrap_err().to_string();
+    assert_eq!(
+        text(&[("retention.msec", "5")]),
+        "Unknown topic config name: retention.msec; did you mean retention.ms?"
+    );
+    assert_eq!(
+        text(&[("retention.ms", "-2")]),
+        "Invalid value -2 for configuration retention.ms: Value must be at least -1"
+    );
+    let error = broker(BrokerScope::Broker, "node.id", "3").unwrap_err();
+    assert_eq!(error.to_string(), "Cannot update these configs dynamically: [node.id]");
 }
 
 #[test]
-fn the_older_request_replaces_everything() {
-    let current = configs(&[("retention.ms", "5"), ("flush.ms", "6")]);
-    let changes = changes_to_replace(&current, &[("retention.ms", Some("7"))]);
-    assert_eq!(topic(&current, &changes), Ok(configs(&[("retention.ms", "7")])));
-    assert!(is_invalid_request(topic(&current, &changes_to_replace(&current, &[("retention.ms", None)]))));
+fn what_a_broker_has_already_may_stay() {
+    let dynamic = DynamicConfig { broker: configs(&[("node.id", "3")]), ..DynamicConfig::default() };
+    let both = configs(&[("node.id", "3"), ("log.retention.ms", "5")]);
+    with_layers("", &dynamic, |layers| {
+        assert_eq!(validate_broker(BrokerScope::Broker, &both, layers), Ok(()));
+        assert!(is_invalid_request(validate_broker(BrokerScope::Cluster, &both, layers)));
+    });
 }
 
 #[test]
@@ -144,12 +117,10 @@ fn a_broker_changes_what_its_table_allows() {
         ("message.max.bytes", "5"),
         ("listeners", "PLAINTEXT://:1"),
     ] {
-        broker(BrokerScope::Broker, change(SET, key, value)).unwrap();
+        broker(BrokerScope::Broker, key, value).unwrap();
     }
-    broker(BrokerScope::Cluster, change(SET, "num.network.threads", "4")).unwrap();
-    broker(BrokerScope::Cluster, change(SET, "listener.name.plaintext.max.connections", "4")).unwrap();
-    broker(BrokerScope::Broker, change(APPEND, "log.cleanup.policy", "compact")).unwrap();
-    broker(BrokerScope::Broker, change(DELETE, "nothing.here", "")).unwrap();
+    broker(BrokerScope::Cluster, "num.network.threads", "4").unwrap();
+    broker(BrokerScope::Cluster, "listener.name.plaintext.max.connections", "4").unwrap();
 }
 
 #[test]
@@ -173,10 +144,9 @@ fn a_broker_refuses_the_rest_as_an_invalid_request() {
         ("ssl.keystore.location", "/x"),
         ("unknown.key", "5"),
     ] {
-        assert!(is_invalid_request(broker(BrokerScope::Broker, change(SET, key, value))), "{key}={value}");
+        assert!(is_invalid_request(broker(BrokerScope::Broker, key, value)), "{key}={value}");
     }
-    assert!(is_invalid_request(broker(BrokerScope::Cluster, change(SET, "listeners", "PLAINTEXT://:1"))));
-    assert!(is_invalid_config(broker(BrokerScope::Broker, change(APPEND, "log.retention.ms", "5"))));
+    assert!(is_invalid_request(broker(BrokerScope::Cluster, "listeners", "PLAINTEXT://:1")));
 }
 
 #[test]
@@ -193,8 +163,7 @@ fn what_was_set_at_run_time_shines_through_and_nonsense_does_not() {
 #[test]
 fn a_group_stays_within_the_bounds_of_its_broker() {
     let group = |pairs: &[(&str, &str)]| {
-        let changes: Vec<_> = pairs.iter().map(|(key, value)| change(SET, key, value)).collect();
-        with_layers("", &DynamicConfig::default(), |layers| alter_group(&Configs::new(), &changes, layers))
+        with_layers("", &DynamicConfig::default(), |layers| validate_group(&configs(pairs), layers))
     };
     assert!(group(&[("consumer.session.timeout.ms", "50000")]).is_ok());
     assert!(is_invalid_config(group(&[("consumer.session.timeout.ms", "1")])));

@@ -1,8 +1,7 @@
 //! The table of knobs against Kafka's.
 
 use klamm::config::{
-    BrokerScope, ConfigChange, ConfigOperation, DynamicConfig, Knob, Settings, Sources, Standing, UpdateMode,
-    alter_broker, describe_broker, knobs,
+    BrokerScope, DynamicConfig, Knob, Settings, Sources, Standing, UpdateMode, describe_broker, knobs, validate_broker,
 };
 use proptest::prelude::{Strategy, any, prop_oneof, proptest};
 
@@ -157,8 +156,7 @@ proptest! {
         let dynamic = DynamicConfig { broker: crate::configs(&[(knob.name, &text)]), ..DynamicConfig::default() };
         crate::with_layers("", &dynamic, |layers| {
             Settings::resolve(layers);
-            let change = ConfigChange { key: knob.name, operation: ConfigOperation::Set, value: Some(&text) };
-            let _ = alter_broker(BrokerScope::Broker, &[change], layers);
+            let _ = validate_broker(BrokerScope::Cluster, &crate::configs(&[(knob.name, &text)]), layers);
             describe_broker(layers).len()
         });
     }

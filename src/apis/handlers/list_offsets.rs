@@ -1,51 +1,152 @@
-//! ListOffsets: the first, the last, or the offset at a timestamp.
+//! ListOffsets: the first offset, the last, or the one at a timestamp.
 //!
 //! It must not know how a timestamp is looked up.
+
+use std::collections::BTreeSet;
 
 use crate::apis::answer::Outcome;
 use crate::apis::api_request::ApiRequest;
 use crate::apis::kafka_apis::KafkaApis;
+use crate::apis::partition::Partition;
 use crate::error_code::ErrorCode;
-use crate::log::FetchIsolation;
+use crate::log::{FetchIsolation, FoundTimestamp, ReadError};
 use crate::protocol::DecodeError;
 use crate::protocol::messages::list_offsets::{
     ListOffsetsPartition, ListOffsetsPartitionResponse, ListOffsetsRequest, ListOffsetsResponse,
     ListOffsetsTopicResponse,
 };
-use crate::types::PartitionIndex;
+use crate::types::{LeaderEpoch, Offset, PartitionIndex};
+
+/// What a request says in place of a replica's id if it is from a consumer.
+const CONSUMER: i32 = -1;
 
 const LATEST: i64 = -1;
 const EARLIEST: i64 = -2;
+const MAX_TIMESTAMP: i64 = -3;
+const EARLIEST_LOCAL: i64 = -4;
+const LATEST_TIERED: i64 = -5;
+const EARLIEST_PENDING_UPLOAD: i64 = -6;
 
+/// Stands for the timestamp of an offset that was not found by one.
+const NO_TIMESTAMP: i64 = -1;
+
+/// Answers each partition by itself.
 pub(crate) fn handle(apis: &KafkaApis, request: &ApiRequest) -> Result<Outcome, DecodeError> {
     let message: ListOffsetsRequest<'_> = request.decode()?;
-    let isolation =
-        if message.isolation_level == 1 { FetchIsolation::TransactionCommitted } else { FetchIsolation::HighWatermark };
-    let topics = message.topics.iter().map(|topic| ListOffsetsTopicResponse {
-        name: topic.name,
-        partitions: topic.partitions.iter().map(|partition| look_up(apis, topic.name, partition, isolation)).collect(),
+    let lookup = Lookup { apis, version: request.version(), isolation: isolation(&message) };
+    let duplicates = duplicates(&message);
+    let topics = message.topics.iter().map(|topic| {
+        let answer = |partition: &ListOffsetsPartition| {
+            let found = match duplicates.contains(&(topic.name, partition.partition_index)) {
+                true => Err(ErrorCode::InvalidRequest),
+                false => lookup.find(topic.name, partition),
+            };
+            word(partition, found)
+        };
+        ListOffsetsTopicResponse { name: topic.name, partitions: topic.partitions.iter().map(answer).collect() }
     });
     Ok(request.respond(&ListOffsetsResponse { topics: topics.collect(), ..Default::default() }).into())
 }
 
-fn look_up(
-    apis: &KafkaApis,
-    topic: &str,
-    partition: &ListOffsetsPartition,
+/// How far the asker sees: replicas and debuggers to the log's end.
+fn isolation(message: &ListOffsetsRequest<'_>) -> FetchIsolation {
+    match (message.replica_id, message.isolation_level) {
+        (CONSUMER, 1) => FetchIsolation::TransactionCommitted,
+        (CONSUMER, _) => FetchIsolation::HighWatermark,
+        _ => FetchIsolation::LogEnd,
+    }
+}
+
+/// Partitions that the request names more than once.
+fn duplicates<'a>(message: &ListOffsetsRequest<'a>) -> BTreeSet<(&'a str, i32)> {
+    let all = message
+        .topics
+        .iter()
+        .flat_map(|topic| topic.partitions.iter().map(move |partition| (topic.name, partition.partition_index)));
+    let mut seen = BTreeSet::new();
+    all.filter(|partition| !seen.insert(*partition)).collect()
+}
+
+/// Whether this version may ask for this special timestamp.
+fn is_supported(timestamp: i64, version: i16) -> bool {
+    match timestamp {
+        0.. | LATEST | EARLIEST => true,
+        MAX_TIMESTAMP => version >= 7,
+        EARLIEST_LOCAL => version >= 8,
+        LATEST_TIERED => version >= 9,
+        EARLIEST_PENDING_UPLOAD => version >= 11,
+        _ => false,
+    }
+}
+
+/// An offset that was found.
+struct Found {
+    timestamp: i64,
+    offset: Offset,
+    leader_epoch: Option<LeaderEpoch>,
+}
+
+impl From<FoundTimestamp> for Found {
+    fn from(found: FoundTimestamp) -> Found {
+        Found { timestamp: found.timestamp, offset: found.offset, leader_epoch: Some(found.leader_epoch) }
+    }
+}
+
+struct Lookup<'a> {
+    apis: &'a KafkaApis,
+    version: i16,
     isolation: FetchIsolation,
-) -> ListOffsetsPartitionResponse {
-    let response = ListOffsetsPartitionResponse { partition_index: partition.partition_index, ..Default::default() };
-    let Some(found) = apis.replica_manager().find(topic, PartitionIndex(partition.partition_index)) else {
-        return ListOffsetsPartitionResponse { error_code: ErrorCode::UnknownTopicOrPartition.code(), ..response };
-    };
-    let log = &found.log;
-    let offset = match partition.timestamp {
-        LATEST => match isolation {
-            FetchIsolation::TransactionCommitted => log.last_stable_offset(),
-            _ => log.high_watermark(),
+}
+
+impl Lookup<'_> {
+    /// `None` if there is no such offset.
+    fn find(&self, topic: &str, asked: &ListOffsetsPartition) -> Result<Option<Found>, ErrorCode> {
+        if !is_supported(asked.timestamp, self.version) {
+            return Err(ErrorCode::UnsupportedVersion);
+        }
+        let partition = self.apis.replica_manager().find(topic, PartitionIndex(asked.partition_index));
+        let partition = partition.ok_or(ErrorCode::UnknownTopicOrPartition)?;
+        partition.check_leader_epoch(asked.current_leader_epoch)?;
+        if partition.log.is_offline() {
+            return Err(ErrorCode::KafkaStorageError);
+        }
+        self.look_up(&partition, asked.timestamp).map_err(|error| ErrorCode::from(&error))
+    }
+
+    fn look_up(&self, partition: &Partition, timestamp: i64) -> Result<Option<Found>, ReadError> {
+        let log = &partition.log;
+        let at = |offset, leader_epoch| Some(Found { timestamp: NO_TIMESTAMP, offset, leader_epoch });
+        Ok(match timestamp {
+            LATEST => {
+                let end = match self.isolation {
+                    FetchIsolation::TransactionCommitted => log.last_stable_offset(),
+                    FetchIsolation::HighWatermark => log.high_watermark(),
+                    FetchIsolation::LogEnd => log.log_end_offset(),
+                };
+                at(end, Some(partition.leader_epoch()))
+            }
+            EARLIEST | EARLIEST_LOCAL => {
+                let start = log.log_start_offset();
+                at(start, log.epoch_for_offset(start))
+            }
+            // Nothing is tiered here.
+            LATEST_TIERED | EARLIEST_PENDING_UPLOAD => None,
+            MAX_TIMESTAMP => log.offset_of_max_timestamp(self.isolation)?.map(Found::from),
+            _ => log.offset_for_timestamp(timestamp, self.isolation)?.map(Found::from),
+        })
+    }
+}
+
+fn word(asked: &ListOffsetsPartition, found: Result<Option<Found>, ErrorCode>) -> ListOffsetsPartitionResponse {
+    let response = ListOffsetsPartitionResponse { partition_index: asked.partition_index, ..Default::default() };
+    match found {
+        Ok(Some(found)) => ListOffsetsPartitionResponse {
+            timestamp: found.timestamp,
+            offset: found.offset.0,
+            leader_epoch: found.leader_epoch.map_or(response.leader_epoch, |epoch| epoch.0),
+            ..response
         },
-        EARLIEST => log.log_start_offset(),
-        _ => crate::types::Offset(-1),
-    };
-    ListOffsetsPartitionResponse { offset: offset.0, leader_epoch: 0, ..response }
+        Ok(None) => response,
+        Err(error) => ListOffsetsPartitionResponse { error_code: error.code(), ..response },
+    }
 }

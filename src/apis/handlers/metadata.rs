@@ -2,10 +2,12 @@
 //!
 //! It must not know how topics are stored.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::apis::answer::Outcome;
 use crate::apis::api_request::ApiRequest;
+use crate::apis::authorized_operations::{CLUSTER_OPERATIONS, TOPIC_OPERATIONS};
 use crate::apis::kafka_apis::KafkaApis;
 use crate::apis::topic_creation::create_automatically;
 use crate::error_code::ErrorCode;
@@ -17,11 +19,26 @@ use crate::protocol::messages::metadata::{
 };
 use crate::types::{BrokerId, Now, PartitionIndex, TopicId};
 
+/// The first version that may ask by id; those before it that have the field must leave it empty.
+const FIRST_VERSION_BY_ID: i16 = 12;
+
+/// What a request asks for. Each topic is answered once.
+enum Asked<'a> {
+    All,
+    Names(BTreeSet<&'a str>),
+    Ids(BTreeSet<TopicId>),
+}
+
 /// Answers from the newest image; a topic that is missing and may be made is made first.
 pub(crate) fn handle(apis: &KafkaApis, now: Now, request: &ApiRequest) -> Result<Outcome, DecodeError> {
     let message: MetadataRequest<'_> = request.decode()?;
+    let topics = message.topics.as_deref();
+    if request.version() < FIRST_VERSION_BY_ID && topics.unwrap_or_default().iter().any(is_by_id) {
+        return Ok(request.respond(&refuse(topics.unwrap_or_default())).into());
+    }
+    let asked = asked(request.version(), topics);
     let image = apis.image();
-    let missing = missing_topics(apis, &image, &message);
+    let missing = missing_topics(apis, &image, &message, &asked);
     if !missing.is_empty()
         && !request.is_retry
         && let Some(answer) = create_automatically(apis, now, request, &missing)
@@ -30,11 +47,12 @@ pub(crate) fn handle(apis: &KafkaApis, now: Now, request: &ApiRequest) -> Result
     }
     let (host, port) = apis.advertised(request);
     let settings = apis.settings();
-    let topics = match &message.topics {
-        None => all_topics(&image),
-        Some(topics) if topics.is_empty() && request.version() == 0 => all_topics(&image),
-        Some(topics) => topics.iter().map(|topic| describe(&image, topic)).collect(),
-    };
+    let mut topics = describe(&image, &asked);
+    if message.include_topic_authorized_operations {
+        let known = topics.iter_mut().filter(|topic| topic.name.is_some());
+        known.for_each(|topic| topic.topic_authorized_operations = TOPIC_OPERATIONS);
+    }
+    let default = MetadataResponse::default();
     let response = MetadataResponse {
         brokers: vec![MetadataResponseBroker {
             node_id: apis.broker_id().0,
@@ -45,45 +63,84 @@ pub(crate) fn handle(apis: &KafkaApis, now: Now, request: &ApiRequest) -> Result
         cluster_id: Some(image.cluster_id()),
         controller_id: apis.broker_id().0,
         topics,
-        ..Default::default()
+        cluster_authorized_operations: match message.include_cluster_authorized_operations {
+            true => CLUSTER_OPERATIONS,
+            false => default.cluster_authorized_operations,
+        },
+        ..default
     };
     Ok(request.respond(&response).into())
 }
 
+fn is_by_id(topic: &MetadataRequestTopic<'_>) -> bool {
+    topic.name.is_none() || topic.topic_id != TopicId::ZERO
+}
+
+fn refuse<'a>(topics: &[MetadataRequestTopic<'a>]) -> MetadataResponse<'a> {
+    let refuse = |topic: &MetadataRequestTopic<'a>| MetadataResponseTopic {
+        error_code: ErrorCode::InvalidRequest.code(),
+        name: Some(topic.name.unwrap_or_default()),
+        ..Default::default()
+    };
+    MetadataResponse { topics: topics.iter().map(refuse).collect(), ..Default::default() }
+}
+
+/// Null asks for all, and so does an empty list in version 0. If any id is given, names count for nothing.
+fn asked<'a>(version: i16, topics: Option<&[MetadataRequestTopic<'a>]>) -> Asked<'a> {
+    match topics {
+        None => Asked::All,
+        Some([]) if version == 0 => Asked::All,
+        Some(topics) => {
+            let ids: BTreeSet<TopicId> =
+                topics.iter().map(|topic| topic.topic_id).filter(|id| *id != TopicId::ZERO).collect();
+            match ids.is_empty() {
+                true => Asked::Names(topics.iter().filter_map(|topic| topic.name).collect()),
+                false => Asked::Ids(ids),
+            }
+        }
+    }
+}
+
 /// Names that are asked for, may exist, and do not.
-fn missing_topics(apis: &KafkaApis, image: &MetadataImage, message: &MetadataRequest<'_>) -> Vec<Arc<str>> {
-    if !message.allow_auto_topic_creation || !apis.settings().topic_creation.is_automatic {
-        return Vec::new();
-    }
-    let asked = message.topics.iter().flatten().filter(|topic| topic.topic_id == TopicId::ZERO);
-    let names = asked.filter_map(|topic| topic.name);
-    names.filter(|name| image.topic(name).is_none() && validate_topic_name(name).is_ok()).map(Arc::from).collect()
+fn missing_topics(
+    apis: &KafkaApis,
+    image: &MetadataImage,
+    message: &MetadataRequest<'_>,
+    asked: &Asked<'_>,
+) -> Vec<Arc<str>> {
+    let is_allowed = message.allow_auto_topic_creation && apis.settings().topic_creation.is_automatic;
+    let Asked::Names(names) = asked else { return Vec::new() };
+    let missing = names.iter().filter(|name| image.topic(name).is_none() && validate_topic_name(name).is_ok());
+    missing.filter(|_| is_allowed).map(|name| Arc::from(*name)).collect()
 }
 
-fn all_topics(image: &MetadataImage) -> Vec<MetadataResponseTopic<'_>> {
-    image.topics().map(|topic| described(topic)).collect()
+fn describe<'a>(image: &'a MetadataImage, asked: &Asked<'a>) -> Vec<MetadataResponseTopic<'a>> {
+    match asked {
+        Asked::All => image.topics().map(|topic| described(topic)).collect(),
+        Asked::Names(names) => names.iter().map(|name| describe_name(image, name)).collect(),
+        Asked::Ids(ids) => ids.iter().map(|id| describe_id(image, *id)).collect(),
+    }
 }
 
-fn describe<'a>(image: &'a MetadataImage, asked: &MetadataRequestTopic<'a>) -> MetadataResponseTopic<'a> {
-    if asked.topic_id != TopicId::ZERO {
-        return match image.topic_by_id(asked.topic_id) {
-            Some(topic) => described(topic),
-            None => MetadataResponseTopic {
-                error_code: ErrorCode::UnknownTopicId.code(),
-                name: None,
-                topic_id: asked.topic_id,
-                ..Default::default()
-            },
-        };
+fn describe_id(image: &MetadataImage, topic_id: TopicId) -> MetadataResponseTopic<'_> {
+    match image.topic_by_id(topic_id) {
+        Some(topic) => described(topic),
+        None => MetadataResponseTopic {
+            error_code: ErrorCode::UnknownTopicId.code(),
+            name: None,
+            topic_id,
+            ..Default::default()
+        },
     }
-    let name = asked.name.unwrap_or_default();
+}
+
+fn describe_name<'a>(image: &'a MetadataImage, name: &'a str) -> MetadataResponseTopic<'a> {
     if let Some(topic) = image.topic(name) {
         return described(topic);
     }
-    let error = if validate_topic_name(name).is_err() {
-        ErrorCode::InvalidTopicException
-    } else {
-        ErrorCode::UnknownTopicOrPartition
+    let error = match validate_topic_name(name) {
+        Ok(()) => ErrorCode::UnknownTopicOrPartition,
+        Err(_) => ErrorCode::InvalidTopicException,
     };
     MetadataResponseTopic {
         error_code: error.code(),

@@ -1,4 +1,4 @@
-//! A disk in memory for this room's tests: it can tear an append, be full, fail a sync, and lose what was not synced.
+//! A disk in memory for tests: it can tear an append, be full, fail a sync, and lose what was not synced.
 //!
 //! It must not be used outside tests.
 
@@ -21,21 +21,21 @@ struct Content {
 
 /// What may go wrong, shared by a disk and its files.
 #[derive(Debug, Default)]
-pub(in crate::log) struct Faults {
+pub(crate) struct Faults {
     /// Appends keep only this many bytes and then fail; negative for no fault.
-    pub(in crate::log) tear_next_append_at: AtomicI64,
+    pub(crate) tear_next_append_at: AtomicI64,
     /// Appends fail with `Full`.
-    pub(in crate::log) is_full: AtomicBool,
+    pub(crate) is_full: AtomicBool,
     /// Truncations fail.
-    pub(in crate::log) fails_truncate: AtomicBool,
+    pub(crate) fails_truncate: AtomicBool,
     /// Syncs fail.
-    pub(in crate::log) fails_sync: AtomicBool,
+    pub(crate) fails_sync: AtomicBool,
     /// Bytes read so far.
-    pub(in crate::log) reads: AtomicUsize,
+    pub(crate) reads: AtomicUsize,
     /// Renames fail.
-    pub(in crate::log) fails_rename: AtomicBool,
+    pub(crate) fails_rename: AtomicBool,
     /// This directory cannot be listed.
-    pub(in crate::log) unreadable: Mutex<Option<PathBuf>>,
+    pub(crate) unreadable: Mutex<Option<PathBuf>>,
 }
 
 #[derive(Debug)]
@@ -118,17 +118,17 @@ impl DiskFile for MemoryFile {
 
 /// A disk in memory.
 #[derive(Debug, Default)]
-pub(in crate::log) struct MemoryDisk {
+pub(crate) struct MemoryDisk {
     files: Mutex<BTreeMap<PathBuf, Arc<Mutex<Content>>>>,
     directories: Mutex<BTreeSet<PathBuf>>,
     locks: Arc<Mutex<BTreeSet<PathBuf>>>,
-    pub(in crate::log) faults: Arc<Faults>,
-    pub(in crate::log) free: AtomicI64,
+    pub(crate) faults: Arc<Faults>,
+    pub(crate) free: AtomicI64,
 }
 
 impl MemoryDisk {
     /// An empty disk.
-    pub(in crate::log) fn new() -> Arc<MemoryDisk> {
+    pub(crate) fn new() -> Arc<MemoryDisk> {
         let disk = MemoryDisk::default();
         disk.faults.tear_next_append_at.store(-1, Ordering::Relaxed);
         disk.free.store(i64::MAX, Ordering::Relaxed);
@@ -137,7 +137,7 @@ impl MemoryDisk {
 
     /// The disk as it is now, without its locks and faults, each file cut to the length that `keep` chooses from path, synced and
     /// whole length.
-    pub(in crate::log) fn crash(&self, keep: impl Fn(&Path, usize, usize) -> usize) -> Arc<MemoryDisk> {
+    pub(crate) fn crash(&self, keep: impl Fn(&Path, usize, usize) -> usize) -> Arc<MemoryDisk> {
         let after = MemoryDisk::new();
         for (path, content) in &*self.files.lock().unwrap() {
             let content = content.lock().unwrap();
@@ -150,25 +150,35 @@ impl MemoryDisk {
         after
     }
 
+    /// The disk after the process was killed: nothing is lost, but what was not synced is still only in memory.
+    pub(in crate::log) fn kill(&self) -> Arc<MemoryDisk> {
+        let after = self.crash(|_, _, bytes| bytes);
+        for (path, content) in &*self.files.lock().unwrap() {
+            let killed = Arc::clone(after.files.lock().unwrap().get(path).unwrap());
+            killed.lock().unwrap().synced = content.lock().unwrap().synced;
+        }
+        after
+    }
+
     /// A file's bytes.
-    pub(in crate::log) fn read(&self, path: impl AsRef<Path>) -> Option<Vec<u8>> {
+    pub(crate) fn read(&self, path: impl AsRef<Path>) -> Option<Vec<u8>> {
         let files = self.files.lock().unwrap();
         files.get(path.as_ref()).map(|content| content.lock().unwrap().bytes.clone())
     }
 
     /// Sets a file's bytes.
-    pub(in crate::log) fn write(&self, path: impl AsRef<Path>, bytes: &[u8]) {
+    pub(crate) fn write(&self, path: impl AsRef<Path>, bytes: &[u8]) {
         let content = Content { bytes: bytes.to_vec(), synced: bytes.len(), modified: 0 };
         self.files.lock().unwrap().insert(path.as_ref().to_path_buf(), Arc::new(Mutex::new(content)));
     }
 
     /// All files, sorted.
-    pub(in crate::log) fn paths(&self) -> Vec<String> {
+    pub(crate) fn paths(&self) -> Vec<String> {
         self.files.lock().unwrap().keys().map(|path| path.to_str().unwrap().to_owned()).collect()
     }
 
     /// How often a file is open, not counting the disk itself.
-    pub(in crate::log) fn open_handles(&self) -> usize {
+    pub(crate) fn open_handles(&self) -> usize {
         self.files.lock().unwrap().values().map(|content| Arc::strong_count(content) - 1).sum()
     }
 }
@@ -295,6 +305,10 @@ impl Disk for MemoryDisk {
 
     fn free_bytes(&self, _root: &Path) -> Result<u64, DiskError> {
         Ok(u64::try_from(self.free.load(Ordering::Relaxed)).unwrap())
+    }
+
+    fn total_bytes(&self, _root: &Path) -> Result<u64, DiskError> {
+        Ok(i64::MAX as u64)
     }
 
     fn lock(&self, path: &Path) -> Result<Box<dyn DiskLock>, DiskError> {

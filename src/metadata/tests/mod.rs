@@ -122,11 +122,7 @@ impl ConfigSchema for FewKeys {
         Ok(())
     }
 
-    fn is_list(&self, resource_type: ConfigResourceType, key: &str) -> bool {
-        resource_type == ConfigResourceType::Topic && key == "cleanup.policy"
-    }
-
-    fn default_value(&self, _: ConfigResourceType, key: &str) -> Option<String> {
-        (key == "cleanup.policy").then(|| "delete".into())
+    fn list_default(&self, resource_type: ConfigResourceType, key: &str) -> Option<&str> {
+        (resource_type == ConfigResourceType::Topic && key == "cleanup.policy").then_some("delete")
     }
 }

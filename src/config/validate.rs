@@ -1,8 +1,9 @@
 //! Whether configs that would result from a change may be: each by itself, and against the bounds that the broker sets.
 //!
-//! It must not know how a change is written in a request.
+//! It must not know how a change is written in a request. The texts begin as Kafka's do, since tools and people read them.
 
-use crate::config::alter::{AlterConfigError, BrokerScope, Configs};
+use std::collections::BTreeMap;
+
 use crate::config::knob::{Knob, Standing, UpdateMode};
 use crate::config::knobs::{self, find_group, find_topic, group_synonym};
 use crate::config::layers::{DynamicConfig, Layers, base_of_listener_key};
@@ -10,10 +11,33 @@ use crate::config::nearest::nearest;
 use crate::config::rules;
 use crate::config::settings::TopicLayers;
 use crate::config::start::turns_on;
-use crate::config::value::Value;
+use crate::config::value::{Kind, Value};
+
+/// Why configs cannot be, as a sentence for the client.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AlterConfigError {
+    /// The request makes no sense (INVALID_REQUEST).
+    #[error("{0}")]
+    InvalidRequest(String),
+    /// The configs that would result are not valid (INVALID_CONFIG).
+    #[error("{0}")]
+    InvalidConfig(String),
+}
+
+/// The configs of one resource, by key.
+pub type Configs = BTreeMap<String, String>;
+
+/// Which brokers configs are for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BrokerScope {
+    /// This one.
+    Broker,
+    /// Every broker of the cluster.
+    Cluster,
+}
 
 /// Checks all configs that a topic would have.
-pub(super) fn check_topic(configs: &Configs, layers: Layers<'_>) -> Result<(), AlterConfigError> {
+pub fn validate_topic(configs: &Configs, layers: Layers<'_>) -> Result<(), AlterConfigError> {
     check_each(configs, "topic", find_topic, knobs::TOPIC_KNOBS)?;
     let topic = TopicLayers { overrides: configs, layers };
     let (least, most) = (topic.long("min.compaction.lag.ms"), topic.long("max.compaction.lag.ms"));
@@ -25,7 +49,7 @@ pub(super) fn check_topic(configs: &Configs, layers: Layers<'_>) -> Result<(), A
 }
 
 /// Checks all configs that a group would have, within the bounds of its broker.
-pub(super) fn check_group(configs: &Configs, layers: Layers<'_>) -> Result<(), AlterConfigError> {
+pub fn validate_group(configs: &Configs, layers: Layers<'_>) -> Result<(), AlterConfigError> {
     check_each(configs, "group", find_group, knobs::GROUP_KNOBS)?;
     for what in ["session.timeout.ms", "heartbeat.interval.ms", "assignment.interval.ms"] {
         let key = format!("consumer.{what}");
@@ -60,8 +84,8 @@ fn check_each(
     for (key, text) in configs {
         let Some(knob) = find(key) else {
             let hint = nearest(key, known.iter().map(|knob| knob.name));
-            let hint = hint.map(|name| format!("; did you mean {name}?")).unwrap_or(".".to_owned());
-            return Err(AlterConfigError::InvalidConfig(format!("{key} is not a config of a {resource}{hint}")));
+            let hint = hint.map(|name| format!("; did you mean {name}?")).unwrap_or_default();
+            return Err(AlterConfigError::InvalidConfig(format!("Unknown {resource} config name: {key}{hint}")));
         };
         check_value(key, knob, text).map_err(AlterConfigError::InvalidConfig)?;
     }
@@ -70,17 +94,42 @@ fn check_each(
 
 fn check_value(key: &str, knob: &Knob, text: &str) -> Result<Value, String> {
     let shown = if knob.is_sensitive() { "[hidden]" } else { text };
-    let value = knob.parse(text).map_err(|reason| format!("{key} = {shown} is not valid: it {reason}."))?;
+    let invalid = |reason: String| format!("Invalid value {shown} for configuration {key}: {reason}");
+    let value = knob.parse(text).map_err(|reason| invalid(format!("Value {reason}")))?;
     match knob.standing {
-        Standing::Refused(reason) if turns_on(knob, text) => Err(format!("{key} = {shown} cannot be had: {reason}.")),
+        Standing::Refused(reason) if turns_on(knob, text) => Err(invalid(format!("It cannot be had, since {reason}."))),
         _ => Ok(value),
     }
 }
 
+fn hint_of_broker(key: &str) -> String {
+    let names = knobs::all().filter(|knob| !knob.is_internal).map(|knob| knob.name);
+    nearest(key, names).map(|name| format!("; did you mean {name}?")).unwrap_or_default()
+}
+
 /// The knob behind a key of a broker, which may be one for a single listener.
-pub(super) fn find_broker(key: &str) -> Option<&'static Knob> {
+fn find_broker(key: &str) -> Option<&'static Knob> {
     let base = base_of_listener_key(key).map_or(key, |(_, base)| base);
     knobs::find(base).or_else(|| knobs::find_dynamic_only(base))
+}
+
+/// The default of a topic's key whose value is a list; `None` if it is none.
+pub fn list_default_of_topic(key: &str) -> Option<&'static str> {
+    list_default(find_topic(key))
+}
+
+/// As [`list_default_of_topic`], for a key of a group.
+pub fn list_default_of_group(key: &str) -> Option<&'static str> {
+    list_default(find_group(key))
+}
+
+/// As [`list_default_of_topic`], for a key of a broker.
+pub fn list_default_of_broker(key: &str) -> Option<&'static str> {
+    list_default(find_broker(key))
+}
+
+fn list_default(knob: Option<&'static Knob>) -> Option<&'static str> {
+    knob.filter(|knob| knob.kind == Kind::List).map(|knob| knob.default.unwrap_or_default())
 }
 
 /// Knobs that a listener may have for itself and the cluster may set nevertheless.
@@ -97,49 +146,56 @@ const THREADS: [&str; 6] = [
     "log.cleaner.threads",
 ];
 
+/// Checks all configs that this broker, or every broker of the cluster, would have at run time. What it has already is in `layers`; it
+/// may stay, whatever it is.
+pub fn validate_broker(scope: BrokerScope, configs: &Configs, layers: Layers<'_>) -> Result<(), AlterConfigError> {
+    let current = match scope {
+        BrokerScope::Broker => &layers.dynamic.broker,
+        BrokerScope::Cluster => &layers.dynamic.cluster,
+    };
+    for (key, text) in configs.iter().filter(|(key, text)| current.get(*key) != Some(*text)) {
+        check_broker_key(scope, key, text, layers)?;
+    }
+    check_broker_rules(scope, configs.clone(), layers)
+}
+
 /// Checks one key that a broker or the cluster would be given.
-pub(super) fn check_broker_key(
-    scope: BrokerScope,
-    key: &str,
-    text: &str,
-    layers: Layers<'_>,
-) -> Result<(), AlterConfigError> {
+fn check_broker_key(scope: BrokerScope, key: &str, text: &str, layers: Layers<'_>) -> Result<(), AlterConfigError> {
     let wrong = |reason: String| Err(AlterConfigError::InvalidRequest(reason));
     let Some(knob) = find_broker(key) else {
         return match knobs::retired(key) {
             Some(_) => Ok(()),
-            None => wrong(format!("{key} is not a config of a broker.")),
+            None => wrong(format!("Unknown broker config name: {key}{}", hint_of_broker(key))),
         };
     };
     let is_of_listener = base_of_listener_key(key).is_some();
     let is_per_broker = knob.update_mode == UpdateMode::PerBroker
         || (is_of_listener && !CLUSTER_KNOBS_OF_LISTENERS.contains(&knob.name));
     if knob.update_mode == UpdateMode::ReadOnly {
-        return wrong(format!("{key} cannot be changed while the broker runs."));
+        return wrong(format!("Cannot update these configs dynamically: [{key}]"));
     }
     if is_per_broker && scope == BrokerScope::Cluster {
-        return wrong(format!("{key} can be changed for a single broker only; name its id."));
+        return wrong(format!(
+            "Cannot update these configs at default cluster level, broker id must be specified: [{key}]"
+        ));
     }
     let value = check_value(key, knob, text).map_err(AlterConfigError::InvalidRequest)?;
     let Some(number) = value.as_number() else { return Ok(()) };
     if THREADS.contains(&knob.name) {
         let current = layers.long(knob.name);
         if number < current / 2 || number > current.saturating_mul(2) {
-            return wrong(format!("{key} = {number} must be from half to double of what it is now, {current}."));
+            let reason = format!("Value must be from half to double of the current value {current}");
+            return wrong(format!("Invalid value {number} for configuration {key}: {reason}"));
         }
     }
     if ["max.connections", "max.connection.creation.rate"].contains(&knob.name) && number == 0 {
-        return wrong(format!("{key} = 0 would let nobody in."));
+        return wrong(format!("Invalid value 0 for configuration {key}: Nobody could connect"));
     }
     Ok(())
 }
 
 /// The rules between several keys, on what would be in force after the change; what was broken before does not count.
-pub(super) fn check_broker_rules(
-    scope: BrokerScope,
-    configs: Configs,
-    layers: Layers<'_>,
-) -> Result<(), AlterConfigError> {
+fn check_broker_rules(scope: BrokerScope, configs: Configs, layers: Layers<'_>) -> Result<(), AlterConfigError> {
     let mut dynamic: DynamicConfig = layers.dynamic.clone();
     match scope {
         BrokerScope::Broker => dynamic.broker = configs,
