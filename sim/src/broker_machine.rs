@@ -6,10 +6,9 @@ use std::net::SocketAddr;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 
-use klamm::apis::KafkaApis;
 use klamm::config::StaticConfig;
 use klamm::env::Wake;
-use klamm::server::{Broker, BrokerEnvironment, RoleWakers, StartError};
+use klamm::server::{Broker, BrokerEnvironment, Ending, RoleWakers, StartError};
 
 use crate::actor::Actor;
 use crate::keyed::Site;
@@ -43,7 +42,7 @@ pub(crate) struct BrokerMachine {
     layout: Layout,
     actors: Vec<Actor>,
     address: SocketAddr,
-    apis: Arc<KafkaApis>,
+    ending: Ending,
 }
 
 impl BrokerMachine {
@@ -73,7 +72,7 @@ impl BrokerMachine {
                 backlog_tolerated: usize::from(layout.handlers_beside),
             },
         )?;
-        let apis = Arc::clone(&broker.apis);
+        let ending = broker.ending();
         let address = broker.acceptors.iter().find_map(|acceptor| acceptor.local_address().ok());
         let address = address.expect("a simulated listener has an address");
         let acceptors = broker.acceptors.into_iter().map(Actor::acceptor);
@@ -86,7 +85,7 @@ impl BrokerMachine {
         let background =
             broker.roles.into_iter().zip(role_parkers).map(|(role, parker)| Actor::background(role, parker));
         let actors = acceptors.chain(processors).chain(handlers).chain(background).collect();
-        Ok(BrokerMachine { world: world.clone(), disk, layout: layout.clone(), actors, address, apis })
+        Ok(BrokerMachine { world: world.clone(), disk, layout: layout.clone(), actors, address, ending })
     }
 
     /// Where it listens.
@@ -139,7 +138,7 @@ impl BrokerMachine {
 
     /// Stops in order: everything synced, the clean-shutdown marker written. Nobody may be connected any more.
     pub(crate) fn shut_down(&self) -> Result<(), String> {
-        self.apis.shut_down().map_err(|error| error.to_string())
+        self.ending.shut_down().map_err(|error| error.to_string())
     }
 
     /// Takes the broker down.

@@ -39,9 +39,9 @@ pub struct SyncRound {
 }
 
 impl SyncRound {
-    /// The logs that it covers, and those that are lost.
+    /// The logs that it covers.
     pub(super) fn keys(&self) -> Vec<LogKey> {
-        self.covered.iter().map(|(key, _, _)| *key).chain(self.lost.iter().copied()).collect()
+        self.covered.iter().map(|(key, _, _)| *key).collect()
     }
 }
 
@@ -72,11 +72,6 @@ impl SyncQueue {
         }
     }
 
-    /// Has the flusher look.
-    pub(crate) fn wake(&self) {
-        self.flusher.wake();
-    }
-
     /// Says that bytes are about to be written to `log` which readers see at once. To be followed by [`SyncQueue::end_append`].
     pub(crate) fn begin_append(&self, key: LogKey, log: &Arc<UnifiedLog>) {
         let mut state = self.state();
@@ -88,6 +83,11 @@ impl SyncQueue {
         if let Some(unsynced) = self.state().unsynced.get_mut(&key) {
             unsynced.appending -= 1;
         }
+    }
+
+    /// Has the flusher look.
+    pub(crate) fn wake(&self) {
+        self.flusher.wake();
     }
 
     /// Takes all that want a sync.

@@ -202,7 +202,10 @@ impl<S: Selector> Processor<S> {
         let Some(in_flight) = &mut channel.in_flight else {
             return self.close(token, "two answers to one request");
         };
-        if in_flight.ticket != response.ticket && !zoo::is(Bug::NoMuteWhileProcessing) && !zoo::is(Bug::SlotReuseWithoutGeneration) {
+        if in_flight.ticket != response.ticket
+            && !zoo::is(Bug::NoMuteWhileProcessing)
+            && !zoo::is(Bug::SlotReuseWithoutGeneration)
+        {
             return self.close(token, "an answer to a request that is not in work");
         }
         self.shared.pool.give_back(std::mem::take(&mut in_flight.frame_bytes));

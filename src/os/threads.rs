@@ -155,7 +155,10 @@ pub(crate) fn run_role(
                     role.job_done(clock.now(), result);
                 }
                 Step::Stopped => {
-                    tracing::error!(role = role.name(), "the broker cannot go on; the process ends and its logs are checked at the next start");
+                    tracing::error!(
+                        role = role.name(),
+                        "the broker cannot go on; the process ends and its logs are checked at the next start"
+                    );
                     std::process::exit(EXIT_MUST_STOP);
                 }
                 Step::Worked => {}

@@ -33,7 +33,9 @@ pub enum Violation {
     Gap { client: u32, partition: i32, offset: i64, expected: i64 },
     #[error("L4: {later} was sent after {earlier} on one connection and lies before it in partition {partition}")]
     OutOfOrder { earlier: Value, later: Value, partition: i32 },
-    #[error("L7: the first unanswered batch of idempotent producer {client} in partition {partition} is refused with {error}")]
+    #[error(
+        "L7: the first unanswered batch of idempotent producer {client} in partition {partition} is refused with {error}"
+    )]
     SequenceBroken { client: u32, partition: i32, error: &'static str },
     #[error("L7: {value} of an idempotent producer was never acknowledged")]
     NeverAcknowledged { value: Value },
@@ -43,7 +45,9 @@ pub enum Violation {
         "L9: client {client} read offset {offset} of partition {partition} above the high watermark {high_watermark}"
     )]
     AboveHighWatermark { client: u32, partition: i32, offset: i64, high_watermark: i64 },
-    #[error("L9: {value}, sent with acks=all, was read at offset {offset} of partition {partition} and is not there any more")]
+    #[error(
+        "L9: {value}, sent with acks=all, was read at offset {offset} of partition {partition} and is not there any more"
+    )]
     ReadLost { value: Value, partition: i32, offset: i64 },
     #[error("L2: offset {offset} of partition {partition} holds bytes that nobody wrote")]
     Foreign { partition: i32, offset: i64 },

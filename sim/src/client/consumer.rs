@@ -93,8 +93,7 @@ impl Consumer {
             partition_max_bytes: partition_bytes_max,
             ..Default::default()
         });
-        let topics =
-            vec![FetchTopic { topic: self.topic, topic_id: self.topic_id, partitions: partitions.collect() }];
+        let topics = vec![FetchTopic { topic: self.topic, topic_id: self.topic_id, partitions: partitions.collect() }];
         let request = FetchRequest {
             max_wait_ms: self.profile.wait_ms_max,
             min_bytes: self.profile.bytes_min,

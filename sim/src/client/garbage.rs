@@ -65,7 +65,8 @@ fn rubbish(draw: Draw) -> Vec<u8> {
         7 => vec![0; draw.part(2).below(4) as usize],
         8 => (0..draw.part(2).below(60)).map(|index| draw.part(3 + index).below(256) as u8).collect(),
         _ => {
-            let asked = ApiVersionsRequest { client_software_name: "sim", client_software_version: "1", ..Default::default() };
+            let asked =
+                ApiVersionsRequest { client_software_name: "sim", client_software_version: "1", ..Default::default() };
             let mut bytes = encode_request(ApiKey::ApiVersions, 3, 1, Some("garbage"), &asked).bytes.to_vec();
             let at = draw.part(2).below(bytes.len() as u64) as usize;
             bytes[at] ^= 1 << draw.part(3).below(8);

@@ -141,9 +141,10 @@ impl Producer {
             && self.retry_at.is_none_or(|at| at <= context.now())
             && self.connection.as_ref().is_some_and(|connection| !connection.is_half_closed());
         // What must be sent again goes first and in order: nothing newer may overtake a batch whose turn has come again.
-        let overtakes = self.waiting.first_key_value().is_some_and(|(first, _)| {
-            self.in_flight.iter().any(|(_, batch)| batch.number > *first)
-        });
+        let overtakes = self
+            .waiting
+            .first_key_value()
+            .is_some_and(|(first, _)| self.in_flight.iter().any(|(_, batch)| batch.number > *first));
         let has_work = !self.waiting.is_empty() || self.batches_left > 0;
         is_ready && has_work && !overtakes && self.in_flight.len() < self.profile.pipeline_max
     }

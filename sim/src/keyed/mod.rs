@@ -13,4 +13,5 @@ pub use chance::{Chance, Fired};
 pub use draw::Draw;
 pub use overrides::{Key, Overrides, Select};
 pub use site::{Site, SiteKind};
+pub(crate) use swarm::draw_config;
 pub use swarm::{Mode, Swarm};

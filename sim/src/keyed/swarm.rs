@@ -83,7 +83,7 @@ impl Swarm {
     }
 }
 
-fn draw_config(seed: u64, site: Site, entity: u64) -> Draw {
+pub(crate) fn draw_config(seed: u64, site: Site, entity: u64) -> Draw {
     Draw::new(mix(mix(mix(seed) ^ u64::from(site.number())) ^ mix(entity)))
 }
 
