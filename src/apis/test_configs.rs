@@ -33,16 +33,10 @@ struct Described {
 }
 
 fn describe(apis: &mut TestApis, kind: i8, name: &str, key: &str) -> Result<Described, i16> {
-    let resource = DescribeConfigsResource {
-        resource_type: kind,
-        resource_name: name,
-        configuration_keys: Some(vec![key]),
-    };
-    let request = DescribeConfigsRequest {
-        resources: vec![resource],
-        include_synonyms: true,
-        include_documentation: true,
-    };
+    let resource =
+        DescribeConfigsResource { resource_type: kind, resource_name: name, configuration_keys: Some(vec![key]) };
+    let request =
+        DescribeConfigsRequest { resources: vec![resource], include_synonyms: true, include_documentation: true };
     let response = apis.ask(ApiKey::DescribeConfigs, 4, &request);
     let response: DescribeConfigsResponse<'_> = response.read();
     let result = &response.results[0];
@@ -119,11 +113,8 @@ fn what_cannot_be_described_is_refused() {
 fn an_empty_list_of_keys_asks_for_all_and_synonyms_come_only_if_asked_for() {
     let mut apis = TestApis::new();
     apis.create("t", 1, &[]);
-    let resource = DescribeConfigsResource {
-        resource_type: TOPIC,
-        resource_name: "t",
-        configuration_keys: Some(Vec::new()),
-    };
+    let resource =
+        DescribeConfigsResource { resource_type: TOPIC, resource_name: "t", configuration_keys: Some(Vec::new()) };
     let request = DescribeConfigsRequest { resources: vec![resource], ..Default::default() };
     let response = apis.ask(ApiKey::DescribeConfigs, 4, &request);
     let response: DescribeConfigsResponse<'_> = response.read();
@@ -136,7 +127,10 @@ fn an_empty_list_of_keys_asks_for_all_and_synonyms_come_only_if_asked_for() {
 fn an_altered_topic_has_other_settings_and_another_source_when_it_is_answered() {
     let mut apis = TestApis::new();
     apis.create("t", 1, &[]);
-    assert_eq!(alter(&mut apis, TOPIC, "t", &[("retention.ms", SET, "5"), ("cleanup.policy", APPEND, "compact")]), DONE);
+    assert_eq!(
+        alter(&mut apis, TOPIC, "t", &[("retention.ms", SET, "5"), ("cleanup.policy", APPEND, "compact")]),
+        DONE
+    );
     let settings = apis.log("t", 0).settings();
     assert_eq!((settings.retention_ms, settings.delete, settings.compact), (5, true, true));
     assert_eq!(value_and_source(&mut apis, TOPIC, "t", "cleanup.policy"), shown("delete,compact", 1));
@@ -211,11 +205,8 @@ fn the_older_request_replaces_everything_and_validation_alone_changes_nothing() 
     apis.create("t", 1, &[("retention.ms", "5"), ("flush.ms", "6")]);
     let ask = |apis: &mut TestApis, value, validate_only| {
         let config = alter_configs::AlterableConfig { name: "retention.ms", value: Some(value) };
-        let resource = alter_configs::AlterConfigsResource {
-            resource_type: TOPIC,
-            resource_name: "t",
-            configs: vec![config],
-        };
+        let resource =
+            alter_configs::AlterConfigsResource { resource_type: TOPIC, resource_name: "t", configs: vec![config] };
         let request = AlterConfigsRequest { resources: vec![resource], validate_only };
         let response = apis.ask(ApiKey::AlterConfigs, 2, &request);
         response.read::<AlterConfigsResponse<'_>>().responses[0].error_code

@@ -119,7 +119,9 @@ fn topics_go_by_name_or_by_id_and_their_logs_with_them() {
     apis.create("b", 1, &[]);
     let request = DeleteTopicsRequest { topic_names: vec!["a", "nope"], ..Default::default() };
     let response = apis.ask(ApiKey::DeleteTopics, 5, &request);
-    let codes = |response: &DeleteTopicsResponse<'_>| response.responses.iter().map(|topic| topic.error_code).collect::<Vec<_>>();
+    let codes = |response: &DeleteTopicsResponse<'_>| {
+        response.responses.iter().map(|topic| topic.error_code).collect::<Vec<_>>()
+    };
     assert_eq!(codes(&response.read()), [0, ErrorCode::UnknownTopicOrPartition.code()]);
     let id = topic_id(&apis, "b");
     let by_id = |topic_id| DeleteTopicState { name: None, topic_id };
@@ -177,7 +179,9 @@ fn a_topic_gets_more_partitions_and_never_fewer() {
     let grow = |name, count| CreatePartitionsTopic { name, count, assignments: None };
     let topics = vec![grow("a", 4), grow("nope", 4)];
     let response = apis.ask(ApiKey::CreatePartitions, 3, &CreatePartitionsRequest { topics, ..Default::default() });
-    let codes = |response: &CreatePartitionsResponse<'_>| response.results.iter().map(|topic| topic.error_code).collect::<Vec<_>>();
+    let codes = |response: &CreatePartitionsResponse<'_>| {
+        response.results.iter().map(|topic| topic.error_code).collect::<Vec<_>>()
+    };
     assert_eq!(codes(&response.read()), [0, ErrorCode::UnknownTopicOrPartition.code()]);
     assert_eq!(apis.log("a", 3).log_end_offset().0, 0);
     for count in [4, 3] {
@@ -270,11 +274,8 @@ fn a_topic_that_is_asked_for_is_made_before_the_answer() {
 fn the_cluster_is_described_by_its_brokers_and_has_no_controllers_to_tell() {
     let mut apis = TestApis::with(&["broker.rack=r"]);
     let ask = |apis: &mut TestApis, version, endpoint_type| {
-        let request = DescribeClusterRequest {
-            endpoint_type,
-            include_cluster_authorized_operations: true,
-            ..Default::default()
-        };
+        let request =
+            DescribeClusterRequest { endpoint_type, include_cluster_authorized_operations: true, ..Default::default() };
         apis.ask(ApiKey::DescribeCluster, version, &request)
     };
     let response = ask(&mut apis, 2, 1);

@@ -95,6 +95,10 @@ fn check_each(
 fn check_value(key: &str, knob: &Knob, text: &str) -> Result<Value, String> {
     let shown = if knob.is_sensitive() { "[hidden]" } else { text };
     let invalid = |reason: String| format!("Invalid value {shown} for configuration {key}: {reason}");
+    let is_number = matches!(knob.kind, Kind::Short | Kind::Int | Kind::Long);
+    if is_number && Value::parse(knob.kind, text).is_err() {
+        return Err(invalid(format!("Not a number of type {}", knob.kind.word().to_uppercase())));
+    }
     let value = knob.parse(text).map_err(|reason| invalid(format!("Value {reason}")))?;
     match knob.standing {
         Standing::Refused(reason) if turns_on(knob, text) => Err(invalid(format!("It cannot be had, since {reason}."))),
@@ -160,12 +164,7 @@ pub fn validate_broker(scope: BrokerScope, configs: &Configs, layers: Layers<'_>
 }
 
 /// Checks one key that a broker or the cluster would be given.
-fn check_broker_key(
-    scope: BrokerScope,
-    key: &str,
-    text: &str,
-    layers: Layers<'_>,
-) -> Result<(), AlterConfigError> {
+fn check_broker_key(scope: BrokerScope, key: &str, text: &str, layers: Layers<'_>) -> Result<(), AlterConfigError> {
     let wrong = |reason: String| Err(AlterConfigError::InvalidRequest(reason));
     let Some(knob) = find_broker(key) else {
         return match knobs::retired(key) {
@@ -200,11 +199,7 @@ fn check_broker_key(
 }
 
 /// The rules between several keys, on what would be in force after the change; what was broken before does not count.
-fn check_broker_rules(
-    scope: BrokerScope,
-    configs: Configs,
-    layers: Layers<'_>,
-) -> Result<(), AlterConfigError> {
+fn check_broker_rules(scope: BrokerScope, configs: Configs, layers: Layers<'_>) -> Result<(), AlterConfigError> {
     let mut dynamic: DynamicConfig = layers.dynamic.clone();
     match scope {
         BrokerScope::Broker => dynamic.broker = configs,

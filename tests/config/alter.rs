@@ -83,10 +83,17 @@ fn a_topic_accepts_what_kafka_accepts() {
 #[test]
 fn what_is_wrong_is_said_as_kafka_says_it_and_a_hint_helps() {
     let text = |pairs: &[(&str, &str)]| topic(pairs).unwrap_err().to_string();
-    assert_eq!(text(&[("retention.msec", "5")]), "Unknown topic config name: retention.msec; did you mean retention.ms?");
+    assert_eq!(
+        text(&[("retention.msec", "5")]),
+        "Unknown topic config name: retention.msec; did you mean retention.ms?"
+    );
     assert_eq!(
         text(&[("retention.ms", "-2")]),
         "Invalid value -2 for configuration retention.ms: Value must be at least -1"
+    );
+    assert_eq!(
+        text(&[("retention.ms", "x")]),
+        "Invalid value x for configuration retention.ms: Not a number of type LONG"
     );
     let error = broker(BrokerScope::Broker, "node.id", "3").unwrap_err();
     assert_eq!(error.to_string(), "Cannot update these configs dynamically: [node.id]");

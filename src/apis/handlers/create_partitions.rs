@@ -11,8 +11,7 @@ use crate::error_code::ErrorCode;
 use crate::metadata::{ApiError, CreatePartitionsTopic, ItemResults, create_partitions};
 use crate::protocol::DecodeError;
 use crate::protocol::messages::create_partitions::{
-    CreatePartitionsRequest, CreatePartitionsResponse, CreatePartitionsTopic as AskedTopic,
-    CreatePartitionsTopicResult,
+    CreatePartitionsRequest, CreatePartitionsResponse, CreatePartitionsTopic as AskedTopic, CreatePartitionsTopicResult,
 };
 use crate::types::{BrokerId, Now, Ticket};
 

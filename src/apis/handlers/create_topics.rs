@@ -13,9 +13,7 @@ use crate::apis::config_schema::LayeredSchema;
 use crate::apis::kafka_apis::KafkaApis;
 use crate::apis::topic_creation::topic_defaults;
 use crate::config::{ConfigEntry, Layers, describe_topic};
-use crate::metadata::{
-    ApiError, CreatableTopic, CreatedTopic, ItemResults, MetadataImage, create_topics, random_uuid,
-};
+use crate::metadata::{ApiError, CreatableTopic, CreatedTopic, ItemResults, MetadataImage, create_topics, random_uuid};
 use crate::protocol::DecodeError;
 use crate::protocol::messages::create_topics::{
     CreatableTopic as AskedTopic, CreatableTopicConfigs, CreatableTopicResult, CreateTopicsRequest,

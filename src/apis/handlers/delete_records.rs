@@ -44,11 +44,7 @@ fn delete(
         Ok(log_start) => (log_start.0, ErrorCode::None),
         Err(error) => (NO_LOW_WATERMARK, error),
     };
-    DeleteRecordsPartitionResult {
-        partition_index: asked.partition_index,
-        low_watermark,
-        error_code: error.code(),
-    }
+    DeleteRecordsPartitionResult { partition_index: asked.partition_index, low_watermark, error_code: error.code() }
 }
 
 fn log_start_moved(
@@ -58,16 +54,17 @@ fn log_start_moved(
     asked: &DeleteRecordsPartition,
     completions: &mut Vec<Completion>,
 ) -> Result<Offset, ErrorCode> {
+    let partition = apis.replica_manager().find(topic, PartitionIndex(asked.partition_index));
+    let partition = partition.ok_or(ErrorCode::UnknownTopicOrPartition)?;
     if is_internal_topic(topic) {
         return Err(ErrorCode::InvalidTopicException);
     }
-    let partition = apis.replica_manager().find(topic, PartitionIndex(asked.partition_index));
-    let partition = partition.ok_or(ErrorCode::UnknownTopicOrPartition)?;
     let settings = partition.log.settings();
     if settings.compact && !settings.delete {
         return Err(ErrorCode::PolicyViolation);
     }
-    let log_start = partition.log.delete_records_before(Offset(asked.offset)).map_err(|error| ErrorCode::from(&error))?;
+    let log_start =
+        partition.log.delete_records_before(Offset(asked.offset)).map_err(|error| ErrorCode::from(&error))?;
     completions.extend(apis.replica_manager().high_watermark_moved(now, partition.key));
     Ok(log_start)
 }

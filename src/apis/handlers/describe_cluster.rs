@@ -21,11 +21,8 @@ const CONTROLLERS: i8 = 2;
 pub(crate) fn handle(apis: &KafkaApis, request: &ApiRequest) -> Result<Outcome, DecodeError> {
     let message: DescribeClusterRequest = request.decode()?;
     if let Some((error, text)) = refusal(request.version(), message.endpoint_type) {
-        let response = DescribeClusterResponse {
-            error_code: error.code(),
-            error_message: Some(&text),
-            ..Default::default()
-        };
+        let response =
+            DescribeClusterResponse { error_code: error.code(), error_message: Some(&text), ..Default::default() };
         return Ok(request.respond(&response).into());
     }
     let (host, port) = apis.advertised(request);
@@ -57,7 +54,8 @@ fn refusal(version: i16, endpoint_type: i8) -> Option<(ErrorCode, String)> {
         BROKERS => return None,
         CONTROLLERS => (
             ErrorCode::MismatchedEndpointType,
-            "The request was sent to an endpoint of type BROKER, but we wanted an endpoint of type CONTROLLER".to_owned(),
+            "The request was sent to an endpoint of type BROKER, but we wanted an endpoint of type CONTROLLER"
+                .to_owned(),
         ),
         _ => (ErrorCode::UnsupportedEndpointType, format!("Unsupported endpoint type {endpoint_type}")),
     };

@@ -111,9 +111,5 @@ fn config_of<'a>(request: &DescribeConfigsRequest<'_>, entry: &'a ConfigEntry) -
 }
 
 fn synonym_of(synonym: &ConfigSynonym) -> DescribeConfigsSynonym<'_> {
-    DescribeConfigsSynonym {
-        name: &synonym.name,
-        value: synonym.value.as_deref(),
-        source: synonym.source.code(),
-    }
+    DescribeConfigsSynonym { name: &synonym.name, value: synonym.value.as_deref(), source: synonym.source.code() }
 }

@@ -13,8 +13,8 @@ use crate::log::{LogDirectoryInfo, UnifiedLog};
 use crate::metadata::CLUSTER_METADATA_TOPIC_NAME;
 use crate::protocol::DecodeError;
 use crate::protocol::messages::describe_log_dirs::{
-    DescribableLogDirTopic, DescribeLogDirsPartition, DescribeLogDirsRequest, DescribeLogDirsResponse, DescribeLogDirsResult,
-    DescribeLogDirsTopic,
+    DescribableLogDirTopic, DescribeLogDirsPartition, DescribeLogDirsRequest, DescribeLogDirsResponse,
+    DescribeLogDirsResult, DescribeLogDirsTopic,
 };
 
 /// What stands for a number of bytes that is not known.

@@ -12,8 +12,8 @@ use crate::error_code::ErrorCode;
 use crate::metadata::{MetadataImage, PartitionRegistration, TopicImage, is_internal_topic, validate_topic_name};
 use crate::protocol::DecodeError;
 use crate::protocol::messages::describe_topic_partitions::{
-    Cursor, DescribeTopicPartitionsRequest, DescribeTopicPartitionsResponse,
-    DescribeTopicPartitionsResponsePartition, DescribeTopicPartitionsResponseTopic,
+    Cursor, DescribeTopicPartitionsRequest, DescribeTopicPartitionsResponse, DescribeTopicPartitionsResponsePartition,
+    DescribeTopicPartitionsResponseTopic,
 };
 use crate::types::{BrokerId, PartitionIndex};
 

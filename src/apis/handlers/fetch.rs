@@ -58,8 +58,7 @@ fn plan_partition(apis: &KafkaApis, version: i16, topic: &FetchTopic<'_>, partit
     } else {
         apis.replica_manager().find(topic.topic, index).ok_or(ErrorCode::UnknownTopicOrPartition)
     };
-    let is_current =
-        |found: &Arc<Partition>| found.check_leader_epoch(partition.current_leader_epoch);
+    let is_current = |found: &Arc<Partition>| found.check_leader_epoch(partition.current_leader_epoch);
     PartitionPlan {
         index,
         source: source.and_then(|found| is_current(&found).map(|()| found)),

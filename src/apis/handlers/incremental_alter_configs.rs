@@ -14,8 +14,7 @@ use crate::metadata::{
 };
 use crate::protocol::DecodeError;
 use crate::protocol::messages::incremental_alter_configs::{
-    AlterConfigsResource, AlterConfigsResourceResponse, IncrementalAlterConfigsRequest,
-    IncrementalAlterConfigsResponse,
+    AlterConfigsResource, AlterConfigsResourceResponse, IncrementalAlterConfigsRequest, IncrementalAlterConfigsResponse,
 };
 use crate::types::{Now, Ticket};
 
@@ -30,9 +29,7 @@ pub(crate) fn handle(apis: &KafkaApis, now: Now, request: &ApiRequest) -> Result
         apis.decide(
             now,
             request.ticket,
-            |image, _| {
-                incremental_alter_configs(image, &schema, apis.broker_id(), &resources, message.validate_only)
-            },
+            |image, _| incremental_alter_configs(image, &schema, apis.broker_id(), &resources, message.validate_only),
             |results| word(request.ticket, results),
         )
     });
