@@ -56,7 +56,8 @@ pub fn validate_group(configs: &Configs, layers: Layers<'_>) -> Result<(), Alter
         let Some(number) = group_number(configs, &key) else { continue };
         let [least, most] = ["min", "max"].map(|bound| layers.long(&format!("group.consumer.{bound}.{what}")));
         if number < least || number > most {
-            return Err(AlterConfigError::InvalidConfig(format!("{key} = {number} must be from {least} to {most}.")));
+            let reason = format!("{key} must be in the range {least} to {most} inclusive.");
+            return Err(AlterConfigError::InvalidConfig(reason));
         }
     }
     let effective = |key: &str| {
