@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::request::{Departure, Request, Response};
 use super::sync::{AtomicBool, Mutex, MutexGuard, Ordering, Receiver, Sender, TrySendError, bounded, unbounded};
 use crate::env::Wake;
-use crate::types::{ConnectionId, ProcessorId};
+use crate::types::ProcessorId;
 
 /// All queues. Processors put requests and take responses, handlers the other way round.
 pub struct RequestChannel {
