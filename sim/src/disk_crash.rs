@@ -25,6 +25,7 @@ impl Kernel {
         for node in handles {
             if let Some(inode) = self.disk.file(node) {
                 inode.poisoned = false;
+                inode.show_holes();
                 let held = std::mem::take(&mut inode.handles) > 0;
                 if held && inode.links == 0 {
                     self.disk.release(node);

@@ -92,6 +92,15 @@ impl Inode {
         image
     }
 
+    /// The cache drops pages that a failed sync called clean: readers see what the disk has.
+    pub(crate) fn show_holes(&mut self) {
+        if !self.holes.is_empty() {
+            let image = self.durable();
+            self.data[..self.shared].copy_from_slice(&image[..self.shared]);
+            self.holes.clear();
+        }
+    }
+
     /// The file after a power cut that left this image.
     pub(crate) fn replace(&mut self, image: Vec<u8>) {
         self.shared = image.len();

@@ -24,6 +24,8 @@ mod flight;
 mod inode;
 mod kernel;
 mod network_state;
+mod plan;
+mod scheduler;
 mod sim_clock;
 mod sim_connection;
 mod sim_disk;

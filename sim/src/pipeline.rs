@@ -27,6 +27,7 @@ impl Pipeline {
             ["listeners=PLAINTEXT://10.1.0.1:9092", "log.dirs=/data", "num.network.threads=1", "num.io.threads=1"];
         let sources = Sources::new().with_overrides(fixed.iter().chain(overrides).copied());
         let layout = Layout {
+            closes_idle: false,
             config: StaticConfig::from_sources(&sources).expect("the caller's settings are valid"),
             handlers: 1,
             handlers_beside: true,

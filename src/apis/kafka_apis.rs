@@ -170,7 +170,6 @@ impl KafkaApis {
             ApiKey::DescribeCluster => handlers::describe_cluster::handle(self, request),
             ApiKey::DescribeLogDirs => handlers::describe_log_dirs::handle(self, request),
             ApiKey::DescribeTopicPartitions => handlers::describe_topic_partitions::handle(self, request),
-            _ => Ok(Answer::Close("an API that is not served").into()),
         }
     }
 
@@ -183,7 +182,8 @@ impl KafkaApis {
         decide: impl FnOnce(&MetadataImage, &mut dyn Rng) -> ControllerResult<T>,
         word: impl Fn(&T) -> Answer,
     ) -> Result<Answer, ErrorCode> {
-        let decided = self.controller.decide(now, decide, |response| Deferred::Answer(ticket, word(&response)))?;
+        let decided = self.controller.decide(now, decide, |response| Deferred::Answer(ticket, word(&response)));
+        let decided = decided.inspect_err(|_| self.stop_if_undecidable())?;
         Ok(match decided {
             Decided::Nothing(response) => word(&response),
             Decided::Appended => {
@@ -207,7 +207,11 @@ impl KafkaApis {
                 self.replica_manager.want_sync(self.controller.log());
                 Some(Answer::Later)
             }
-            Ok(Decided::Nothing(_)) | Err(_) => None,
+            Ok(Decided::Nothing(_)) => None,
+            Err(_) => {
+                self.stop_if_undecidable();
+                None
+            }
         }
     }
 
@@ -217,7 +221,8 @@ impl KafkaApis {
             crate::metadata::allocate_producer_ids(image, self.broker_id())
                 .unwrap_or_else(|_| ControllerResult { records: Vec::new(), response: NO_PRODUCER_IDS })
         };
-        match self.controller.decide(now, allocate, Deferred::ProducerIds)? {
+        let decided = self.controller.decide(now, allocate, Deferred::ProducerIds);
+        match decided.inspect_err(|_| self.stop_if_undecidable())? {
             Decided::Appended => {
                 self.replica_manager.want_sync(self.controller.log());
                 Ok(())
@@ -259,11 +264,27 @@ impl KafkaApis {
         self.replica_manager.begin_sync()
     }
 
+    /// Whether the broker cannot go on: a sync has failed, or the metadata log takes no more records. Its process must end, and the next
+    /// start finds out what is on the disk.
+    pub fn must_stop(&self) -> bool {
+        self.replica_manager.must_stop()
+    }
+
+    fn stop_if_undecidable(&self) {
+        if self.controller.log().log.is_offline() {
+            tracing::error!("the metadata log is offline, so the broker must stop");
+            self.replica_manager.stop();
+        }
+    }
+
     /// Takes the outcome of a sync: answers all that it made durable.
     pub fn end_sync(&self, now: Now, round: SyncRound, result: Result<(), DiskError>) -> Vec<Completion> {
         let keys = round.keys();
         let mut completions = self.replica_manager.end_sync(now, round, result);
         completions.extend(self.groups.settle(now, keys));
+        if self.controller.log().log.is_offline() {
+            self.replica_manager.stop();
+        }
         for durable in self.controller.take_durable() {
             completions.extend(self.follow(now, &durable.image));
             self.controller.publish(durable.image);

@@ -20,7 +20,7 @@ mod group_log; // a coordinator's records, as batches
 mod group_shard; // one coordinator with its log
 mod handlers; // one file per API
 mod kafka_apis; // the dispatcher
-mod leader_epoch; // whether a client and a log mean the same leader
+mod diverging_epoch; // where the histories of a client and a log part
 mod log_directory; // topic names and ids, joined with logs
 mod partition; // one partition as requests see it
 mod producer_ids; // producer ids that this broker may give out
@@ -36,6 +36,8 @@ mod topic_creation; // topics that come into being because somebody asks for the
 mod test_apis; // a broker without sockets
 #[cfg(test)]
 mod test_configs;
+#[cfg(test)]
+mod test_groups;
 #[cfg(test)]
 mod test_offsets;
 #[cfg(test)]

@@ -3,6 +3,7 @@
 //!
 //! Offsets come out of appends and nowhere else. It must not know how a request or an answer is worded.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use rand::Rng;
@@ -12,8 +13,8 @@ use super::answer::Completion;
 use super::deadlines::Deadlines;
 use super::delayed_fetch::{FetchPlan, PartitionPlan};
 use super::delayed_produce::DelayedProduce;
+use super::diverging_epoch::diverging_epoch;
 use super::fetch_session::{FetchSessionCache, SessionPartition, Told};
-use super::leader_epoch::{check_leader_epoch, diverging_epoch};
 use super::log_directory::LogDirectory;
 use super::partition::Partition;
 use super::sync_queue::{SyncQueue, SyncRound};
@@ -23,6 +24,7 @@ use crate::log::log_validator::{LogValidator, ValidationError, ValidationOrigin}
 use crate::log::{AbortedTransaction, AppendError, Durability, ReadError, SyncPoint, TransactionContext, UnifiedLog};
 use crate::purgatory::Purgatory;
 use crate::types::{ConnectionId, Instant, LeaderEpoch, Now, Offset, PartitionIndex, Ticket, TopicId, WallTime};
+use crate::zoo::{self, Bug};
 
 /// Names a log for as long as its topic lives: topics that are made again have another id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -128,6 +130,7 @@ pub(crate) struct ReplicaManager {
     random: Mutex<ChaCha12Rng>,
     syncs: Arc<SyncQueue>,
     deadlines: Arc<Deadlines>,
+    must_stop: AtomicBool,
 }
 
 impl ReplicaManager {
@@ -146,6 +149,7 @@ impl ReplicaManager {
             random: Mutex::new(random),
             syncs,
             deadlines,
+            must_stop: AtomicBool::new(false),
         }
     }
 
@@ -226,8 +230,9 @@ impl ReplicaManager {
     ) -> Vec<Completion> {
         let keys: Vec<LogKey> = delayed.awaited.iter().map(|awaited| awaited.partition.key).collect();
         let deadline = now.instant.after_ms(i64::from(timeout_ms));
-        self.deadlines.add(deadline);
         self.produces().watch(ticket, delayed, keys.clone(), deadline);
+        // Only now: the expiry role, once awake, must find it.
+        self.deadlines.add(deadline);
         // The sync may have ended between the append and the watch: then nobody would come again.
         keys.iter().flat_map(|key| self.complete_produces(*key)).collect()
     }
@@ -251,9 +256,10 @@ impl ReplicaManager {
     }
 
     fn read(&self, plan: &FetchPlan, partition: &PartitionPlan, taken: usize) -> Result<FetchedPartition, ErrorCode> {
-        let log = &partition.source.as_ref().map_err(|error| *error)?.log;
+        let source = partition.source.as_ref().map_err(|error| *error)?;
+        let log = &source.log;
         let wanted = &partition.wanted;
-        check_leader_epoch(log, wanted.current_leader_epoch)?;
+        source.check_leader_epoch(wanted.current_leader_epoch)?;
         if let Some(diverging) = diverging_epoch(log, wanted)? {
             return Ok(FetchedPartition { diverging: Some(diverging), ..FetchedPartition::empty(log) });
         }
@@ -300,8 +306,9 @@ impl ReplicaManager {
     pub(crate) fn park_fetch(&self, now: Now, ticket: Ticket, wait_ms_max: i32, plan: FetchPlan) -> Vec<Completion> {
         let keys = plan.keys();
         let deadline = now.instant.after_ms(i64::from(wait_ms_max));
-        self.deadlines.add(deadline);
         self.fetches().watch(ticket, plan, keys.clone(), deadline);
+        // Only now: the expiry role, once awake, must find it.
+        self.deadlines.add(deadline);
         // Data may have come between the read and the watch: then nobody would come again.
         keys.iter().flat_map(|key| self.complete_fetches(now, *key)).collect()
     }
@@ -321,26 +328,30 @@ impl ReplicaManager {
     /// What to sync now, if anything waits for it.
     pub(crate) fn begin_sync(&self) -> Option<(SyncRound, SyncJob)> {
         let mut covered: Vec<(LogKey, Arc<UnifiedLog>, SyncPoint)> = Vec::new();
+        let mut lost: Vec<LogKey> = Vec::new();
         for (key, log) in self.syncs.take() {
             match log.sync_point() {
                 Ok(point) => covered.push((key, log, point)),
                 Err(error) => {
                     tracing::error!(partition = %log.topic_partition(), %error, "a log cannot be synced and goes offline");
                     log.sync_failed();
+                    lost.push(key);
                 }
             }
         }
-        if covered.is_empty() {
+        if covered.is_empty() && lost.is_empty() {
             return None;
         }
         let job = self.logs.sync_job(covered.iter().map(|(_, _, point)| point));
-        Some((SyncRound { covered }, job))
+        Some((SyncRound { covered, lost }, job))
     }
 
     /// Takes the outcome of a sync: answers those whose batches it covered.
     pub(crate) fn end_sync(&self, now: Now, round: SyncRound, result: Result<(), DiskError>) -> Vec<Completion> {
+        let result = if zoo::is(Bug::FsyncErrorIgnored) { Ok(()) } else { result };
         if let Err(error) = &result {
             tracing::error!(%error, "a sync failed: what is on disk is unknown, so the broker must stop; its logs are checked at the next start");
+            self.must_stop.store(true, Ordering::Release);
         }
         let mut completions = Vec::new();
         for (_, log, point) in &round.covered {
@@ -351,11 +362,22 @@ impl ReplicaManager {
         }
         let keys = round.keys();
         self.syncs.forget_synced(&keys);
-        for key in keys {
+        for key in keys.into_iter().chain(round.lost) {
             completions.extend(self.complete_produces(key));
             completions.extend(self.complete_fetches(now, key));
         }
         completions
+    }
+
+    /// Whether the broker cannot go on, since nobody knows what is on the disk.
+    pub(crate) fn must_stop(&self) -> bool {
+        self.must_stop.load(Ordering::Acquire)
+    }
+
+    /// Says that the broker cannot go on; the role that syncs is the one to hear of it.
+    pub(crate) fn stop(&self) {
+        self.must_stop.store(true, Ordering::Release);
+        self.syncs.wake();
     }
 
     /// Ends what has waited long enough.

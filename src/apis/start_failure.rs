@@ -8,9 +8,15 @@ use crate::log::{LogError, ReadError};
 /// A start that failed before any listener was opened.
 #[derive(Debug, thiserror::Error)]
 pub enum StartFailure {
+    /// Another process uses a log directory.
+    #[error("{}: another process uses this folder; is another broker running on it? change `log.dirs`", path.display())]
+    Locked {
+        /// The lock file.
+        path: std::path::PathBuf,
+    },
     /// A log directory or a log in it cannot be used.
     #[error(transparent)]
-    Log(#[from] LogError),
+    Log(LogError),
     /// A log cannot be read.
     #[error(transparent)]
     Read(#[from] ReadError),
@@ -23,4 +29,13 @@ pub enum StartFailure {
         /// What and where.
         reason: String,
     },
+}
+
+impl From<LogError> for StartFailure {
+    fn from(error: LogError) -> StartFailure {
+        match error {
+            LogError::Disk(DiskError::Locked { path }) => StartFailure::Locked { path },
+            error => StartFailure::Log(error),
+        }
+    }
 }

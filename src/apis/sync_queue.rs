@@ -34,6 +34,8 @@ struct Unsynced {
 #[derive(Debug)]
 pub struct SyncRound {
     pub(super) covered: Vec<(LogKey, Arc<UnifiedLog>, SyncPoint)>,
+    /// Logs that cannot be synced: those who wait for them wait in vain.
+    pub(super) lost: Vec<LogKey>,
 }
 
 impl SyncRound {
@@ -81,6 +83,11 @@ impl SyncQueue {
         if let Some(unsynced) = self.state().unsynced.get_mut(&key) {
             unsynced.appending -= 1;
         }
+    }
+
+    /// Has the flusher look.
+    pub(crate) fn wake(&self) {
+        self.flusher.wake();
     }
 
     /// Takes all that want a sync.

@@ -10,6 +10,7 @@ use crate::env::{DiskError, DiskFile, SyncJob};
 use crate::log::leader_epoch_cache::WrittenEpochs;
 use crate::log::unified_log::{LogOffsetMetadata, LogState, LogStatus, UnifiedLog};
 use crate::types::{Now, Offset};
+use crate::zoo::{self, Bug};
 
 /// What is to be synced so that the log is on disk up to `end`.
 #[derive(Clone, Debug)]
@@ -148,7 +149,8 @@ impl SyncState {
 impl LogState {
     /// Sets the high watermark: the log's end, or the first append that must stay unseen.
     pub(super) fn advance_high_watermark(&mut self) {
-        self.high_watermark = self.sync.first_hidden().unwrap_or(self.end);
+        let hidden = self.sync.first_hidden().filter(|_| !zoo::is(Bug::HighWatermarkBeforeFsync));
+        self.high_watermark = hidden.unwrap_or(self.end);
         self.producers.high_watermark_moved(self.high_watermark.offset);
     }
 }

@@ -15,6 +15,9 @@ use crate::network::{Acceptor, Processor};
 use crate::server::RequestHandler;
 use crate::types::{Instant, Now};
 
+/// How the process ends when a role cannot go on.
+const EXIT_MUST_STOP: i32 = 3;
+
 const RUNNING: u8 = 0;
 const DRAINING: u8 = 1;
 const STOPPED: u8 = 2;
@@ -151,7 +154,13 @@ pub(crate) fn run_role(
                     let result = job.run(disk.as_ref());
                     role.job_done(clock.now(), result);
                 }
-                Step::Stopped => return,
+                Step::Stopped => {
+                    tracing::error!(
+                        role = role.name(),
+                        "the broker cannot go on; the process ends and its logs are checked at the next start"
+                    );
+                    std::process::exit(EXIT_MUST_STOP);
+                }
                 Step::Worked => {}
                 Step::Idle { .. } => match wait_after(&step, now, None) {
                     Some(Duration::ZERO) => {}
