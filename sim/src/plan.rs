@@ -102,7 +102,7 @@ fn layout(seed: u64) -> Layout {
     let some = [
         ("log.roll.ms", one_of(draw.part(7), &[None, Some(2), Some(20), Some(200)])),
         ("connections.max.idle.ms", one_of(draw.part(8), &[None, None, None, Some(400)])),
-        ("queued.max.request.bytes", one_of(draw.part(9), &[None, None, None, Some(500)])),
+        ("queued.max.request.bytes", one_of(draw.part(9), &[None, None, None, Some(20_000)])),
     ];
     overrides.extend(some.iter().filter_map(|(key, value)| value.map(|value| format!("{key}={value}"))));
     let sources = Sources::new().with_overrides(overrides.iter().map(String::as_str));
