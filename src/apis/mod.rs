@@ -20,7 +20,7 @@ mod group_log; // a coordinator's records, as batches
 mod group_shard; // one coordinator with its log
 mod handlers; // one file per API
 mod kafka_apis; // the dispatcher
-mod leader_epoch; // whether a client and a log mean the same leader
+mod diverging_epoch; // where the histories of a client and a log part
 mod log_directory; // topic names and ids, joined with logs
 mod partition; // one partition as requests see it
 mod producer_ids; // producer ids that this broker may give out

@@ -13,8 +13,8 @@ use super::answer::Completion;
 use super::deadlines::Deadlines;
 use super::delayed_fetch::{FetchPlan, PartitionPlan};
 use super::delayed_produce::DelayedProduce;
+use super::diverging_epoch::diverging_epoch;
 use super::fetch_session::{FetchSessionCache, SessionPartition, Told};
-use super::leader_epoch::{check_leader_epoch, diverging_epoch};
 use super::log_directory::LogDirectory;
 use super::partition::Partition;
 use super::sync_queue::{SyncQueue, SyncRound};
@@ -230,8 +230,9 @@ impl ReplicaManager {
     ) -> Vec<Completion> {
         let keys: Vec<LogKey> = delayed.awaited.iter().map(|awaited| awaited.partition.key).collect();
         let deadline = now.instant.after_ms(i64::from(timeout_ms));
-        self.deadlines.add(deadline);
         self.produces().watch(ticket, delayed, keys.clone(), deadline);
+        // Only now: the expiry role, once awake, must find it.
+        self.deadlines.add(deadline);
         // The sync may have ended between the append and the watch: then nobody would come again.
         keys.iter().flat_map(|key| self.complete_produces(*key)).collect()
     }
@@ -255,9 +256,10 @@ impl ReplicaManager {
     }
 
     fn read(&self, plan: &FetchPlan, partition: &PartitionPlan, taken: usize) -> Result<FetchedPartition, ErrorCode> {
-        let log = &partition.source.as_ref().map_err(|error| *error)?.log;
+        let source = partition.source.as_ref().map_err(|error| *error)?;
+        let log = &source.log;
         let wanted = &partition.wanted;
-        check_leader_epoch(log, wanted.current_leader_epoch)?;
+        source.check_leader_epoch(wanted.current_leader_epoch)?;
         if let Some(diverging) = diverging_epoch(log, wanted)? {
             return Ok(FetchedPartition { diverging: Some(diverging), ..FetchedPartition::empty(log) });
         }
@@ -304,8 +306,9 @@ impl ReplicaManager {
     pub(crate) fn park_fetch(&self, now: Now, ticket: Ticket, wait_ms_max: i32, plan: FetchPlan) -> Vec<Completion> {
         let keys = plan.keys();
         let deadline = now.instant.after_ms(i64::from(wait_ms_max));
-        self.deadlines.add(deadline);
         self.fetches().watch(ticket, plan, keys.clone(), deadline);
+        // Only now: the expiry role, once awake, must find it.
+        self.deadlines.add(deadline);
         // Data may have come between the read and the watch: then nobody would come again.
         keys.iter().flat_map(|key| self.complete_fetches(now, *key)).collect()
     }

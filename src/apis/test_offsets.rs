@@ -94,23 +94,20 @@ fn nothing_that_is_not_synced_is_listed() {
     let topic_data = vec![TopicProduceData { name: "t", partition_data, ..Default::default() }];
     let request = ProduceRequest { transactional_id: None, acks: -1, timeout_ms: 1_000, topic_data };
     assert!(matches!(apis.send(ApiKey::Produce, 12, &request).1.answer, Answer::Later));
-    let seen = |apis: &mut TestApis, timestamp| {
-        let (ticket, outcome) = {
-            let partition = ListOffsetsPartition { timestamp, ..Default::default() };
-            let topics = vec![ListOffsetsTopic { name: "t", partitions: vec![partition] }];
-            let request = ListOffsetsRequest { replica_id: -1, topics, ..Default::default() };
-            apis.send(ApiKey::ListOffsets, 11, &request)
-        };
-        assert!(ticket.correlation_id > 0);
-        matches!(outcome.answer, Answer::Respond(_))
+    let list_at_once = |apis: &mut TestApis, replica_id, timestamp| {
+        let partition = ListOffsetsPartition { timestamp, ..Default::default() };
+        let topics = vec![ListOffsetsTopic { name: "t", partitions: vec![partition] }];
+        let request = ListOffsetsRequest { replica_id, topics, ..Default::default() };
+        let response = apis.ask_at_once(ApiKey::ListOffsets, 11, &request);
+        response.read::<ListOffsetsResponse<'_>>().topics[0].partitions[0].offset
     };
-    assert!(seen(&mut apis, -1), "a look-up waits for nobody");
-    assert_eq!(apis.log("t", 0).high_watermark().0, 5);
-    let listed = |apis: &TestApis, isolation| apis.log("t", 0).offset_for_timestamp(50, isolation).unwrap();
-    assert_eq!(listed(&apis, crate::log::FetchIsolation::HighWatermark), None);
-    assert!(listed(&apis, crate::log::FetchIsolation::LogEnd).is_some());
+    for (timestamp, synced, all) in [(-1, 5, 6), (-3, -1, 5), (50, -1, 5)] {
+        assert_eq!(list_at_once(&mut apis, -1, timestamp), synced, "{timestamp}");
+        assert_eq!(list_at_once(&mut apis, -2, timestamp), all, "a debugger sees everything: {timestamp}");
+    }
     apis.sync();
     assert_eq!(list(&mut apis, 11, -1), (0, -1, 6, 0));
+    assert_eq!(list(&mut apis, 11, 50), (0, 50, 5, 0));
 }
 
 #[test]
@@ -121,7 +118,7 @@ fn a_partition_that_is_unknown_or_named_twice_is_refused_alone() {
     assert_eq!(list_all(&mut apis, 11, 1, &asked), [(0, -1, 5, 0), unknown, unknown]);
     let twice = [("t", 0, -1, -1), ("t", 0, -1, -2)];
     let invalid = nothing(ErrorCode::InvalidRequest);
-    assert_eq!(list_all(&mut apis, 11, 0, &twice), [invalid, invalid]);
+    assert_eq!(list_all(&mut apis, 11, 0, &twice), [invalid], "and answered once");
 }
 
 #[test]
@@ -183,6 +180,7 @@ fn records_stay_where_they_may_not_be_deleted() {
     let mut apis = TestApis::new();
     apis.create("compacted", 1, &[("cleanup.policy", "compact")]);
     assert_eq!(delete_before(&mut apis, "compacted", 0), (ErrorCode::PolicyViolation.code(), -1));
+    apis.create("__consumer_offsets", 1, &[]);
     assert_eq!(delete_before(&mut apis, "__consumer_offsets", 0), (ErrorCode::InvalidTopicException.code(), -1));
     assert_eq!(delete_before(&mut apis, "nope", 0), (ErrorCode::UnknownTopicOrPartition.code(), -1));
 }

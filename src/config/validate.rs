@@ -56,7 +56,8 @@ pub fn validate_group(configs: &Configs, layers: Layers<'_>) -> Result<(), Alter
         let Some(number) = group_number(configs, &key) else { continue };
         let [least, most] = ["min", "max"].map(|bound| layers.long(&format!("group.consumer.{bound}.{what}")));
         if number < least || number > most {
-            return Err(AlterConfigError::InvalidConfig(format!("{key} = {number} must be from {least} to {most}.")));
+            let reason = format!("{key} must be in the range {least} to {most} inclusive.");
+            return Err(AlterConfigError::InvalidConfig(reason));
         }
     }
     let effective = |key: &str| {
@@ -95,6 +96,10 @@ fn check_each(
 fn check_value(key: &str, knob: &Knob, text: &str) -> Result<Value, String> {
     let shown = if knob.is_sensitive() { "[hidden]" } else { text };
     let invalid = |reason: String| format!("Invalid value {shown} for configuration {key}: {reason}");
+    let is_number = matches!(knob.kind, Kind::Short | Kind::Int | Kind::Long);
+    if is_number && Value::parse(knob.kind, text).is_err() {
+        return Err(invalid(format!("Not a number of type {}", knob.kind.word().to_uppercase())));
+    }
     let value = knob.parse(text).map_err(|reason| invalid(format!("Value {reason}")))?;
     match knob.standing {
         Standing::Refused(reason) if turns_on(knob, text) => Err(invalid(format!("It cannot be had, since {reason}."))),

@@ -192,11 +192,6 @@ impl UnifiedLog {
         epoch
     }
 
-    /// The epoch in which this broker leads the partition.
-    pub fn leader_epoch(&self) -> LeaderEpoch {
-        self.lock().leader_epoch
-    }
-
     /// The latest leader epoch in which something was appended, or a leader began.
     pub fn latest_epoch(&self) -> Option<LeaderEpoch> {
         self.lock().epochs.latest()

@@ -171,7 +171,7 @@ struct AlterConfigs<'a> {
 }
 
 impl AlterConfigs<'_> {
-    /// The resource that is meant. The levels of loggers are no metadata: who has loggers answers before it asks here.
+    /// The resource that is meant. The levels of loggers are no metadata.
     fn resource(&self, resource_type: i8, name: &Arc<str>) -> Result<ConfigResource, ApiError> {
         let refuse = |message: String| Err(ApiError::new(ErrorCode::InvalidRequest, message));
         let kind = ConfigResourceType::from_id(resource_type).ok_or_else(|| unknown_resource_type(resource_type))?;

@@ -18,6 +18,9 @@ mod network_send; // an answer that is going out
 mod processor; // owns channels: reads frames, writes answers
 mod request; // what goes through the queues
 mod request_channel; // the queues between Processors and handlers
+mod sync; // what the queues are made of
+#[doc(hidden)]
+pub mod testing; // bytes through reader and writer in any cuts, for fuzz targets and property tests
 
 pub use acceptor::Acceptor;
 pub use connection_queue::ConnectionQueue;

@@ -4,14 +4,12 @@
 //! room. Idle handlers are woken newest first, since the newest has the warmest caches. It must not know what a request asks, nor
 //! threads: sleepers are reached through `Wake`.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
-
-use crossbeam_channel::{Receiver, Sender, TrySendError, bounded, unbounded};
+use std::sync::Arc;
 
 use super::request::{Departure, Request, Response};
+use super::sync::{AtomicBool, Mutex, MutexGuard, Ordering, Receiver, Sender, TrySendError, bounded, unbounded};
 use crate::env::Wake;
-use crate::types::{ConnectionId, ProcessorId};
+use crate::types::ProcessorId;
 
 /// All queues. Processors put requests and take responses, handlers the other way round.
 pub struct RequestChannel {

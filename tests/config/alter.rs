@@ -91,6 +91,10 @@ fn what_is_wrong_is_said_as_kafka_says_it_and_a_hint_helps() {
         text(&[("retention.ms", "-2")]),
         "Invalid value -2 for configuration retention.ms: Value must be at least -1"
     );
+    assert_eq!(
+        text(&[("retention.ms", "x")]),
+        "Invalid value x for configuration retention.ms: Not a number of type LONG"
+    );
     let error = broker(BrokerScope::Broker, "node.id", "3").unwrap_err();
     assert_eq!(error.to_string(), "Cannot update these configs dynamically: [node.id]");
 }

@@ -20,6 +20,8 @@ def named(value, allowed):
     if isinstance(value, dict):
         if value.get("error_code") == UNKNOWN_SERVER_ERROR:
             value["error_code"], found = {"one of": allowed}, True
+            if "log_start_offset" in value:
+                value["log_start_offset"] = {"one of": [-1, value["log_start_offset"]]}
             if "error_message" in value:
                 value["error_message"] = {"one of": [None, "<error_message>"]}
         return any([named(one, allowed) for one in value.values()]) or found

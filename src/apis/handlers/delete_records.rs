@@ -54,11 +54,11 @@ fn log_start_moved(
     asked: &DeleteRecordsPartition,
     completions: &mut Vec<Completion>,
 ) -> Result<Offset, ErrorCode> {
+    let partition = apis.replica_manager().find(topic, PartitionIndex(asked.partition_index));
+    let partition = partition.ok_or(ErrorCode::UnknownTopicOrPartition)?;
     if is_internal_topic(topic) {
         return Err(ErrorCode::InvalidTopicException);
     }
-    let partition = apis.replica_manager().find(topic, PartitionIndex(asked.partition_index));
-    let partition = partition.ok_or(ErrorCode::UnknownTopicOrPartition)?;
     let settings = partition.log.settings();
     if settings.compact && !settings.delete {
         return Err(ErrorCode::PolicyViolation);

@@ -2,7 +2,7 @@
 //!
 //! It must not know how a timestamp is looked up.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::apis::answer::Outcome;
 use crate::apis::api_request::ApiRequest;
@@ -34,16 +34,18 @@ const NO_TIMESTAMP: i64 = -1;
 pub(crate) fn handle(apis: &KafkaApis, request: &ApiRequest) -> Result<Outcome, DecodeError> {
     let message: ListOffsetsRequest<'_> = request.decode()?;
     let lookup = Lookup { apis, version: request.version(), isolation: isolation(&message) };
-    let duplicates = duplicates(&message);
+    let counts = counts(&message);
+    let mut answered = BTreeSet::new();
     let topics = message.topics.iter().map(|topic| {
         let answer = |partition: &ListOffsetsPartition| {
-            let found = match duplicates.contains(&(topic.name, partition.partition_index)) {
-                true => Err(ErrorCode::InvalidRequest),
-                false => lookup.find(topic.name, partition),
+            let key = (topic.name, partition.partition_index);
+            let found = match counts.get(&key) {
+                Some(2..) => Err(ErrorCode::InvalidRequest),
+                _ => lookup.find(topic.name, partition),
             };
-            word(partition, found)
+            answered.insert(key).then(|| word(partition, found))
         };
-        ListOffsetsTopicResponse { name: topic.name, partitions: topic.partitions.iter().map(answer).collect() }
+        ListOffsetsTopicResponse { name: topic.name, partitions: topic.partitions.iter().filter_map(answer).collect() }
     });
     Ok(request.respond(&ListOffsetsResponse { topics: topics.collect(), ..Default::default() }).into())
 }
@@ -57,14 +59,15 @@ fn isolation(message: &ListOffsetsRequest<'_>) -> FetchIsolation {
     }
 }
 
-/// Partitions that the request names more than once.
-fn duplicates<'a>(message: &ListOffsetsRequest<'a>) -> BTreeSet<(&'a str, i32)> {
-    let all = message
-        .topics
-        .iter()
-        .flat_map(|topic| topic.partitions.iter().map(move |partition| (topic.name, partition.partition_index)));
-    let mut seen = BTreeSet::new();
-    all.filter(|partition| !seen.insert(*partition)).collect()
+/// How often the request names each partition: more than once is refused, and answered once.
+fn counts<'a>(message: &ListOffsetsRequest<'a>) -> BTreeMap<(&'a str, i32), usize> {
+    let mut counts = BTreeMap::new();
+    for topic in &message.topics {
+        for partition in &topic.partitions {
+            *counts.entry((topic.name, partition.partition_index)).or_default() += 1;
+        }
+    }
+    counts
 }
 
 /// Whether this version may ask for this special timestamp.
