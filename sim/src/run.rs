@@ -7,9 +7,9 @@ use klamm::types::Instant;
 
 use crate::broker_machine::{BrokerMachine, unless_panicked};
 use crate::checker::{History, Violation};
-use crate::client::{Client, ClientContext, Consumer, Garbage, Producer};
+use crate::client::{Client, ClientContext, Consumer, Garbage, GroupMember, Producer};
 use crate::keyed::{Site, SiteKind};
-use crate::plan::{Ending, Plan, last_consumer};
+use crate::plan::{Ending, Plan, last_consumer, last_member};
 use crate::scheduler::{Party, Scheduler};
 use crate::world::{Crash, World, WorldOptions};
 
@@ -108,6 +108,9 @@ impl Run {
         for profile in run.plan.consumers.clone() {
             run.seat(profile.client, Box::new(Consumer::new(profile, TOPIC)));
         }
+        for profile in run.plan.members.clone() {
+            run.seat(profile.client, Box::new(GroupMember::new(profile, TOPIC)));
+        }
         if run.plan.garbage > 0 {
             run.seat(150, Box::new(Garbage::new(150, run.plan.garbage)));
         }
@@ -126,6 +129,9 @@ impl Run {
         self.finish();
         self.go_through(self.plan.before_final_reading);
         self.history.begin_final_reading();
+        if !self.plan.members.is_empty() {
+            self.seat(last_member().client, Box::new(GroupMember::new(last_member(), TOPIC)));
+        }
         self.seat(last_consumer().client, Box::new(Consumer::new(last_consumer(), TOPIC)));
         self.finish();
         if let Some(broker) = self.broker.take() {

@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 
 use super::Violation;
+use super::group_history::GroupHistory;
 use crate::client::Value;
 
 /// What a producer asked for.
@@ -84,6 +85,7 @@ pub struct History {
     final_reads: BTreeMap<(i32, i64), Value>,
     is_final: bool,
     losses: u32,
+    groups: GroupHistory,
     violations: Vec<Violation>,
 }
 
@@ -148,6 +150,11 @@ impl History {
     /// How often what was not synced may have been lost so far.
     pub(crate) fn losses(&self) -> u32 {
         self.losses
+    }
+
+    /// What members of the group were told.
+    pub(crate) fn groups(&mut self) -> &mut GroupHistory {
+        &mut self.groups
     }
 
     pub(crate) fn violate(&mut self, violation: Violation) {
