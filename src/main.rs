@@ -1,21 +1,25 @@
-//! The binary: flags, settings, start; exit code.
+//! The binary: flags, configuration, start; exit code.
+//!
+//! 0 after an orderly end, 1 if the broker cannot start or had to stop, 2 if it cannot be configured.
 
 use std::process::ExitCode;
 
-use klamm::config::{Sources, StaticConfig};
+use clap::Parser;
+use klamm::cli::Arguments;
 
 fn main() -> ExitCode {
-    tracing_subscriber::fmt().init();
-    let overrides: Vec<String> = std::env::args().skip(1).filter(|argument| argument != "--override").collect();
-    let sources = Sources::new().with_overrides(overrides.iter().map(String::as_str));
-    let fixed = match StaticConfig::from_sources(&sources) {
-        Ok(fixed) => fixed,
-        Err(problems) => {
-            eprintln!("{problems}");
+    let arguments = Arguments::parse();
+    klamm::os::start_logging(&arguments.log_level);
+    let configuration = arguments.configuration(|path| klamm::os::read_text(path), &klamm::os::variables());
+    let configuration = match configuration {
+        Ok(configuration) => configuration,
+        Err(error) => {
+            eprintln!("klamm: {error}");
             return ExitCode::from(2);
         }
     };
-    match klamm::os::run(fixed) {
+    configuration.notices().iter().for_each(|notice| tracing::info!("{notice}"));
+    match klamm::os::run(configuration) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("klamm: {error}");

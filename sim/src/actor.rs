@@ -18,6 +18,10 @@ use crate::world::World;
 /// A role and the state of its sleep.
 pub(crate) struct Actor {
     role: ActorRole,
+    /// What it is called in a report.
+    name: String,
+    /// It has said that the broker cannot go on.
+    has_stopped: bool,
     /// Its last step had work, so that there may be more.
     is_awake: bool,
     deadline: Option<Instant>,
@@ -34,28 +38,57 @@ enum ActorRole {
 impl Actor {
     pub(crate) fn acceptor(acceptor: Acceptor<SimSelector>) -> Actor {
         let selector = acceptor.selector().id();
-        Actor::new(ActorRole::Acceptor(Box::new(acceptor), selector))
+        Actor::new("acceptor".to_string(), ActorRole::Acceptor(Box::new(acceptor), selector))
     }
 
     pub(crate) fn processor(processor: Processor<SimSelector>, handler: Option<RequestHandler>) -> Actor {
         let selector = processor.selector().id();
-        Actor::new(ActorRole::Processor(Box::new(processor), selector, handler))
+        let name = format!("processor {}", processor.id().0);
+        Actor::new(name, ActorRole::Processor(Box::new(processor), selector, handler))
     }
 
     pub(crate) fn handler(handler: RequestHandler, parker: Arc<SimParker>) -> Actor {
-        Actor::new(ActorRole::Handler(handler, parker))
+        Actor::new("handler".to_string(), ActorRole::Handler(handler, parker))
     }
 
     pub(crate) fn background(role: Box<dyn Role>, parker: Arc<SimParker>) -> Actor {
-        Actor::new(ActorRole::Background(role, parker, None))
+        Actor::new(role.name(), ActorRole::Background(role, parker, None))
     }
 
-    fn new(role: ActorRole) -> Actor {
-        Actor { role, is_awake: true, deadline: None }
+    fn new(name: String, role: ActorRole) -> Actor {
+        Actor { role, name, has_stopped: false, is_awake: true, deadline: None }
+    }
+
+    /// Whether it has said that the broker cannot go on.
+    pub(crate) fn has_stopped(&self) -> bool {
+        self.has_stopped
+    }
+
+    /// Whether all that it does is upkeep by the clock, which nobody waits for.
+    pub(crate) fn is_upkeep(&self) -> bool {
+        match &self.role {
+            ActorRole::Background(role, ..) => role.name() == "log-keeper",
+            // What a Processor waits for by time alone is that a connection was idle for too long.
+            ActorRole::Processor(..) => true,
+            ActorRole::Acceptor(..) | ActorRole::Handler(..) => false,
+        }
+    }
+
+    /// Why it does nothing, for a report.
+    pub(crate) fn waits_for(&self, now: Instant) -> String {
+        let until = |at: Instant| format!("{} ms", at.0.saturating_sub(now.0) / 1_000_000);
+        match (&self.role, self.deadline) {
+            (ActorRole::Background(_, _, Some(sync)), _) => format!("{} syncs for {}", self.name, until(sync.due)),
+            (_, Some(deadline)) => format!("{} sleeps for {}", self.name, until(deadline)),
+            (_, None) => format!("{} sleeps", self.name),
+        }
     }
 
     /// Whether it may be stepped at `now`.
     pub(crate) fn is_runnable(&self, world: &World, now: Instant) -> bool {
+        if self.has_stopped {
+            return false;
+        }
         let is_due = self.deadline.is_some_and(|deadline| deadline <= now);
         match &self.role {
             ActorRole::Acceptor(_, selector) | ActorRole::Processor(_, selector, _) => {
@@ -112,6 +145,7 @@ impl Actor {
                 }
             }
         };
+        self.has_stopped |= matches!(step, Step::Stopped);
         (self.is_awake, self.deadline) = match step {
             Step::Worked | Step::Job(_) => (true, None),
             Step::Idle { until } => (false, until),

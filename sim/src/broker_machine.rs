@@ -3,11 +3,12 @@
 //! It must not know clients or what is checked.
 
 use std::net::SocketAddr;
+use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 
 use klamm::config::StaticConfig;
 use klamm::env::Wake;
-use klamm::server::{Broker, BrokerEnvironment, RoleWakers, StartError};
+use klamm::server::{Broker, BrokerEnvironment, Ending, RoleWakers, StartError};
 
 use crate::actor::Actor;
 use crate::keyed::Site;
@@ -30,6 +31,8 @@ pub(crate) struct Layout {
     pub(crate) handlers_beside: bool,
     /// Units of work in one step of a Processor.
     pub(crate) quantum: usize,
+    /// Whether connections that are idle for some hundred milliseconds are closed.
+    pub(crate) closes_idle: bool,
 }
 
 /// A broker that is up.
@@ -39,6 +42,7 @@ pub(crate) struct BrokerMachine {
     layout: Layout,
     actors: Vec<Actor>,
     address: SocketAddr,
+    ending: Ending,
 }
 
 impl BrokerMachine {
@@ -68,6 +72,7 @@ impl BrokerMachine {
                 backlog_tolerated: usize::from(layout.handlers_beside),
             },
         )?;
+        let ending = broker.ending();
         let address = broker.acceptors.iter().find_map(|acceptor| acceptor.local_address().ok());
         let address = address.expect("a simulated listener has an address");
         let acceptors = broker.acceptors.into_iter().map(Actor::acceptor);
@@ -80,7 +85,7 @@ impl BrokerMachine {
         let background =
             broker.roles.into_iter().zip(role_parkers).map(|(role, parker)| Actor::background(role, parker));
         let actors = acceptors.chain(processors).chain(handlers).chain(background).collect();
-        Ok(BrokerMachine { world: world.clone(), disk, layout: layout.clone(), actors, address })
+        Ok(BrokerMachine { world: world.clone(), disk, layout: layout.clone(), actors, address, ending })
     }
 
     /// Where it listens.
@@ -100,19 +105,52 @@ impl BrokerMachine {
         self.actors.iter().filter_map(Actor::next_due).min()
     }
 
-    /// Steps one role.
-    pub(crate) fn step(&mut self, number: usize) {
+    /// The same, leaving out upkeep that nobody waits for.
+    pub(crate) fn next_work_due(&self) -> Option<Instant> {
+        self.actors.iter().filter(|actor| !actor.is_upkeep()).filter_map(Actor::next_due).min()
+    }
+
+    /// Whether this role does upkeep by the clock.
+    pub(crate) fn is_upkeep(&self, number: usize) -> bool {
+        self.actors.get(number).is_some_and(Actor::is_upkeep)
+    }
+
+    /// Steps one role. Says what it panicked with, if it did: the broker must then be forgotten, not dropped.
+    pub(crate) fn step(&mut self, number: usize) -> Result<(), String> {
         self.world.note(TraceKind::Step, number as u64, 0);
-        if let Some(actor) = self.actors.get_mut(number) {
-            actor.step(&self.disk, self.world.now());
+        let (disk, now) = (&self.disk, self.world.now());
+        match self.actors.get_mut(number) {
+            Some(actor) => unless_panicked(|| actor.step(disk, now)),
+            None => Ok(()),
         }
     }
 
-    /// Takes the broker down and starts it again from what the disk still holds.
-    pub(crate) fn crash_and_restart(self, crash: Crash) -> Result<BrokerMachine, StartError> {
-        let BrokerMachine { world, layout, actors, .. } = self;
-        world.crash(crash);
-        drop(actors);
-        BrokerMachine::start(&world, &layout)
+    /// Whether a role has said that the broker cannot go on.
+    pub(crate) fn must_stop(&self) -> bool {
+        self.actors.iter().any(Actor::has_stopped)
     }
+
+    /// Why each role does nothing, for a report.
+    pub(crate) fn waits_for(&self) -> String {
+        let now = self.world.now().instant;
+        self.actors.iter().map(|actor| actor.waits_for(now)).collect::<Vec<_>>().join(", ")
+    }
+
+    /// Stops in order: everything synced, the clean-shutdown marker written. Nobody may be connected any more.
+    pub(crate) fn shut_down(&self) -> Result<(), String> {
+        self.ending.shut_down().map_err(|error| error.to_string())
+    }
+
+    /// Takes the broker down.
+    pub(crate) fn crash(self, crash: Crash) {
+        self.world.crash(crash);
+    }
+}
+
+/// What `run` returns, or the message of its panic.
+pub(crate) fn unless_panicked<T>(run: impl FnOnce() -> T) -> Result<T, String> {
+    panic::catch_unwind(AssertUnwindSafe(run)).map_err(|payload| {
+        let text = payload.downcast_ref::<&str>().map(ToString::to_string);
+        text.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap_or_default()
+    })
 }

@@ -5,9 +5,9 @@
 use std::io;
 use std::net::SocketAddr;
 
+use crate::errno;
 use crate::flaw::Flaw;
 use crate::kernel::Shared;
-use crate::network_state::errno;
 use crate::stream::{Phase, Side};
 use crate::trace::TraceKind;
 

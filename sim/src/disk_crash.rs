@@ -25,6 +25,7 @@ impl Kernel {
         for node in handles {
             if let Some(inode) = self.disk.file(node) {
                 inode.poisoned = false;
+                inode.show_holes();
                 let held = std::mem::take(&mut inode.handles) > 0;
                 if held && inode.links == 0 {
                     self.disk.release(node);
@@ -114,7 +115,8 @@ impl Kernel {
                 .disk
                 .directory(target)
                 .is_some_and(|directory| directory.durable.values().any(|entry| *entry == child));
-            if let Some(directory) = self.disk.directory(from).filter(|_| !came) {
+            let settled = came || self.flawed(Flaw::MoveLosesFile);
+            if let Some(directory) = self.disk.directory(from).filter(|_| !settled) {
                 directory.durable.insert(name.clone(), child);
                 directory.entries.insert(name, child);
             }

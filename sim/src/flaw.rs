@@ -178,6 +178,8 @@ flaws! {
     PowerKeepsEntries;
     /// A power cut in the middle of a rename loses both names.
     RenameHalfDone;
+    /// A power cut in the middle of a move between directories loses the file.
+    MoveLosesFile;
     /// Killing the process loses what it had written.
     KillLosesWritten;
     /// A failed sync is forgotten.

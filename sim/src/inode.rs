@@ -46,11 +46,14 @@ impl Inode {
             self.ghost = Some((unsynced_from, self.data[unsynced_from..].to_vec()));
         }
         if bytes < self.shared {
-            let mut tail = self.data[bytes..self.shared].to_vec();
+            let mut tail = self.durable()[bytes..self.shared].to_vec();
             tail.append(&mut self.old_tail);
             self.old_tail = tail;
             self.shared = bytes;
         }
+        // What is written where a hole was cut away is written anew.
+        self.holes.iter_mut().for_each(|(_, to)| *to = (*to).min(bytes));
+        self.holes.retain(|(from, to)| from < to);
         self.data.truncate(bytes);
     }
 
@@ -87,6 +90,15 @@ impl Inode {
             }
         }
         image
+    }
+
+    /// The cache drops pages that a failed sync called clean: readers see what the disk has.
+    pub(crate) fn show_holes(&mut self) {
+        if !self.holes.is_empty() {
+            let image = self.durable();
+            self.data[..self.shared].copy_from_slice(&image[..self.shared]);
+            self.holes.clear();
+        }
     }
 
     /// The file after a power cut that left this image.
@@ -141,5 +153,10 @@ mod tests {
         inode.synced(6, false);
         assert_eq!(inode.data, b"abcdef");
         assert_eq!(inode.durable(), b"ab\0\0ef");
+        inode.truncate(3);
+        inode.append(b"XYZ");
+        assert_eq!(inode.durable(), b"ab\0\0ef", "the cut is not durable yet");
+        inode.synced(6, false);
+        assert_eq!(inode.durable(), b"ab\0XYZ");
     }
 }

@@ -12,6 +12,7 @@ use crate::flaw::Flaw;
 use crate::keyed::{Chance, Draw, Site};
 use crate::network_state::NetworkState;
 use crate::trace::{Trace, TraceKind};
+use crate::world::Crash;
 
 /// The wall clock at the start of every run.
 const WALL_START_MS: i64 = 1_700_000_000_000;
@@ -46,20 +47,24 @@ pub(crate) struct Kernel {
     /// Counts the starts of the broker's process; what an earlier process held is dead.
     pub(crate) boot: u32,
     pub(crate) flaw: Option<Flaw>,
+    pub(crate) disk_effects: u64,
+    pub(crate) crash_before: Option<(u64, Crash)>,
 }
 
 impl Kernel {
-    pub(crate) fn new(chance: Chance, flaw: Option<Flaw>) -> Kernel {
+    pub(crate) fn new(mut chance: Chance, flaw: Option<Flaw>) -> Kernel {
         Kernel {
             now: Instant(0),
             wall_offset_ms: WALL_START_MS,
             wall_drift: 0,
-            network: NetworkState::new(chance.seed()),
+            network: NetworkState::new(chance.value(Site::NetworkSpeed, 0)),
             chance,
             trace: Trace::default(),
             disk: DiskState::default(),
             boot: 1,
             flaw,
+            disk_effects: 0,
+            crash_before: None,
         }
     }
 
@@ -73,6 +78,30 @@ impl Kernel {
     /// Whether the machine is planted with this defect.
     pub(crate) fn flawed(&self, flaw: Flaw) -> bool {
         self.flaw == Some(flaw)
+    }
+
+    /// The broker goes down.
+    pub(crate) fn crash(&mut self, crash: Crash) {
+        self.note(TraceKind::Crash, 1, u64::from(crash == Crash::Power));
+        self.drop_broker_sockets(crash == Crash::Power);
+        match crash {
+            Crash::Process => self.disk_process_dies(),
+            Crash::Power => self.disk_power_fails(),
+        }
+        self.boot += 1;
+    }
+
+    /// Counts an effect on the disk that is about to happen. Says whether the broker lives to make it.
+    pub(crate) fn lives_to_next_effect(&mut self) -> bool {
+        self.disk_effects += 1;
+        match self.crash_before {
+            Some((effect, crash)) if effect == self.disk_effects => {
+                self.crash_before = None;
+                self.crash(crash);
+                false
+            }
+            _ => true,
+        }
     }
 
     pub(crate) fn fault(&mut self, site: Site, entity: u64) -> Option<Draw> {

@@ -1,7 +1,7 @@
 //! The simulator: makers of the broker's doors that a seed drives, and breaks.
 //!
 //! One root seed, one thread, no real clock, file or socket. Reading order: chance, the machine, its network, its disk, and the
-//! suite that holds the makers to the same contract as the real ones.
+//! suite that holds the makers to the same contract as the real ones. It must not know the insides of the broker's rooms.
 
 pub mod conformance; // the contract of the doors, clause by clause, for real and simulated makers
 pub mod keyed; // decisions as a function of names
@@ -9,20 +9,27 @@ pub mod trace; // one number for everything that happened
 
 pub mod checker; // what must be true of every run
 pub mod client; // hostile, deterministic clients of the broker
+pub mod pipeline; // a broker that takes bytes from a fuzzer
 pub mod run; // one seed from start to verdict
 
 mod actor;
 mod broker_machine;
 mod client_socket;
+mod disk_calls;
 mod disk_crash;
 mod disk_state;
+mod errno;
 mod flaw;
+mod flight;
 mod inode;
 mod kernel;
 mod network_state;
+mod plan;
+mod scheduler;
 mod sim_clock;
 mod sim_connection;
 mod sim_disk;
+mod sim_file;
 mod sim_listener;
 mod sim_network;
 mod sim_parker;

@@ -6,7 +6,14 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use klamm_sim::WorldOptions;
-use klamm_sim::run::run;
+use klamm_sim::checker::ViolationClass;
+use klamm_sim::run::{RunReport, run};
+
+/// The status for a command line that makes no sense.
+const EXIT_USAGE: u8 = 2;
+const EXIT_INVARIANT: u8 = 10;
+const EXIT_LIVENESS: u8 = 11;
+const EXIT_PANIC: u8 = 12;
 
 /// Runs Klamm's broker against a simulated network, disk and clock, driven and broken by a seed.
 #[derive(Parser)]
@@ -18,39 +25,145 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Runs one seed, or several from it on, and prints one line for each.
+    /// Runs one seed, or several from it on. Exit status: 0 if all is well, 10 a broken invariant, 11 a run that is stuck, 12 a panic.
     Run {
         /// The first seed: decimal, or hexadecimal with 0x.
-        #[arg(value_parser = parse_seed)]
-        seed: u64,
+        seed: String,
         /// How many seeds, counted up from the first.
         #[arg(long, default_value_t = 1)]
         seeds: u64,
     },
-}
-
-fn parse_seed(text: &str) -> Result<u64, String> {
-    let parsed = match text.strip_prefix("0x") {
-        Some(hexadecimal) => u64::from_str_radix(hexadecimal, 16),
-        None => text.parse(),
-    };
-    parsed.map_err(|_| format!("'{text}' is no seed; a seed is a number such as 17 or 0x1f"))
+    /// Plants known bugs into the broker, one at a time, and counts the seeds until each is found.
+    #[cfg(feature = "zoo")]
+    Zoo {
+        /// Only the bug with this name.
+        #[arg(long)]
+        bug: Option<String>,
+        /// How often each bug is looked for, each time with seeds of its own.
+        #[arg(long, default_value_t = 30)]
+        trials: u64,
+        /// How many seeds a trial has at most.
+        #[arg(long, default_value_t = 5_000)]
+        seeds: u64,
+    },
 }
 
 fn main() -> ExitCode {
-    let Command::Run { seed, seeds } = Arguments::parse().command;
-    let mut is_ok = true;
-    for seed in (0..seeds).map(|index| seed.wrapping_add(index)) {
+    // A panic of the broker is a finding, told in one line of the report.
+    std::panic::set_hook(Box::new(|_| {}));
+    match Arguments::parse().command {
+        Command::Run { seed, seeds } => match parse_seed(&seed) {
+            Some(first) => run_seeds(first, seeds),
+            None => {
+                eprintln!("'{seed}' is no seed: a seed is a number such as 17 or 0x1f");
+                ExitCode::from(EXIT_USAGE)
+            }
+        },
+        #[cfg(feature = "zoo")]
+        Command::Zoo { bug, trials, seeds } => zoo::visit(bug.as_deref(), trials, seeds),
+    }
+}
+
+fn parse_seed(text: &str) -> Option<u64> {
+    match text.strip_prefix("0x") {
+        Some(hexadecimal) => u64::from_str_radix(hexadecimal, 16).ok(),
+        None => text.parse().ok(),
+    }
+}
+
+fn run_seeds(first: u64, seeds: u64) -> ExitCode {
+    println!("seed={first} seeds={seeds}");
+    let (mut events, mut hash, mut failed, mut exit) = (0, 0_u64, 0, 0);
+    for seed in (0..seeds).map(|index| first.wrapping_add(index)) {
         let report = run(WorldOptions::from_seed(seed));
-        let verdict = if report.violations.is_empty() { "ok" } else { "FAILED" };
-        for violation in &report.violations {
-            println!("  {violation}");
-        }
-        println!("{verdict} seed={seed} events={} hash={:016x}", report.events, report.hash);
-        if !report.violations.is_empty() {
-            is_ok = false;
-            println!("again: cargo sim run {seed}");
+        events += report.events;
+        hash = hash.rotate_left(7) ^ report.hash;
+        if let Some(violation) = report.violations.first() {
+            failed += 1;
+            exit = if exit == 0 { exit_status(violation.class()) } else { exit };
+            show_failure(&report);
+        } else if seeds == 1 {
+            println!("ok seed={seed} events={} hash={:016x}", report.events, report.hash);
         }
     }
-    if is_ok { ExitCode::SUCCESS } else { ExitCode::from(10) }
+    if seeds > 1 {
+        let verdict = if failed == 0 { "ok" } else { "FAILED" };
+        println!("{verdict} seed={first} seeds={seeds} failed={failed} events={events} hash={hash:016x}");
+    }
+    ExitCode::from(exit)
+}
+
+fn show_failure(report: &RunReport) {
+    for violation in &report.violations {
+        println!("  {violation}");
+    }
+    let RunReport { seed, events, hash, .. } = report;
+    println!("FAILED seed={seed} events={events} hash={hash:016x}");
+    println!("again: cargo sim run {seed}");
+}
+
+fn exit_status(class: ViolationClass) -> u8 {
+    match class {
+        ViolationClass::Invariant => EXIT_INVARIANT,
+        ViolationClass::Liveness => EXIT_LIVENESS,
+        ViolationClass::Panic => EXIT_PANIC,
+    }
+}
+
+#[cfg(feature = "zoo")]
+mod zoo {
+    //! The bug zoo: how many seeds it takes to find each planted bug.
+
+    use std::process::ExitCode;
+
+    use klamm::zoo::{Bug, plant};
+    use klamm_sim::WorldOptions;
+    use klamm_sim::run::run;
+
+    /// Seeds of different trials never meet.
+    const TRIAL_STRIDE: u64 = 1_000_000;
+
+    pub(super) fn visit(only: Option<&str>, trials: u64, seeds: u64) -> ExitCode {
+        let wanted = |bug: &&Bug| only.is_none_or(|only| bug.name() == only.replace('_', " "));
+        let bugs: Vec<Bug> = Bug::ALL.iter().filter(wanted).copied().collect();
+        if bugs.is_empty() {
+            eprintln!("no such bug; there are: {}", Bug::ALL.map_names());
+            return ExitCode::from(super::EXIT_USAGE);
+        }
+        println!("{:<44} {:>7} {:>8} {:>7}  first finding", "bug", "found", "mean", "worst");
+        let mut is_complete = true;
+        for bug in bugs {
+            plant(Some(bug));
+            let found: Vec<(u64, String)> = (0..trials).filter_map(|trial| find(trial, seeds)).collect();
+            let count = found.len() as u64;
+            let total: u64 = found.iter().map(|(seeds, _)| seeds).sum();
+            let worst = found.iter().map(|(seeds, _)| *seeds).max().unwrap_or(0);
+            let tenths = if count == 0 { 0 } else { total * 10 / count };
+            let example = found.first().map_or("", |(_, violation)| violation.as_str());
+            let example: String = example.chars().take(60).collect();
+            let mean = format!("{}.{}", tenths / 10, tenths % 10);
+            println!("{:<44} {:>7} {mean:>8} {worst:>7}  {example}", bug.name(), format!("{count}/{trials}"));
+            is_complete &= count == trials;
+        }
+        plant(None);
+        if is_complete { ExitCode::SUCCESS } else { ExitCode::from(super::EXIT_INVARIANT) }
+    }
+
+    /// The number of seeds until the planted bug was found, and what was found.
+    fn find(trial: u64, seeds: u64) -> Option<(u64, String)> {
+        (0..seeds).find_map(|index| {
+            let report = run(WorldOptions::from_seed((trial + 1) * TRIAL_STRIDE + index));
+            report.violations.first().map(|violation| (index + 1, violation.to_string()))
+        })
+    }
+
+    trait Names {
+        fn map_names(&self) -> String;
+    }
+
+    impl Names for &[Bug] {
+        fn map_names(&self) -> String {
+            self.iter().map(|bug| bug.name()).collect::<Vec<_>>().join(", ")
+        }
+    }
 }

@@ -3,22 +3,30 @@
 //!
 //! It must not know what a role or a client does in its step.
 
-use std::collections::BTreeMap;
-
-use klamm::config::{Sources, StaticConfig};
 use klamm::types::Instant;
 
-use crate::broker_machine::{BrokerMachine, Layout};
-use crate::checker::{Acks, History, Violation};
-use crate::client::{Client, ClientContext, Consumer, Producer, ProducerProfile};
-use crate::keyed::{Site, draw_config};
+use crate::broker_machine::{BrokerMachine, unless_panicked};
+use crate::checker::{History, Violation};
+use crate::client::{Client, ClientContext, Consumer, Garbage, Producer};
+use crate::keyed::{Site, SiteKind};
+use crate::plan::{Ending, Plan, last_consumer};
+use crate::scheduler::{Party, Scheduler};
 use crate::world::{Crash, World, WorldOptions};
 
 const TOPIC: &str = "events";
+const SECOND: u64 = 1_000_000_000;
+/// In the calm phase every request is answered within so much simulated time. What was sent before may take as long to come through.
+const ANSWER_NS_MAX: u64 = 45 * SECOND;
 /// The calm phase must end within so much simulated time.
-const CALM_NS_MAX: u64 = 120_000_000_000;
+const CALM_NS_MAX: u64 = 300 * SECOND;
 /// A run that takes more steps than this is stuck in a loop.
-const STEPS_MAX: u64 = 2_000_000;
+const STEPS_MAX: u64 = 300_000;
+/// The most starts that faults may spoil; then the faults end.
+const FAILED_STARTS_MAX: u32 = 8;
+/// Turns in which only upkeep by the clock was done before the run counts as asleep.
+const UPKEEP_TURNS_MAX: u32 = 3;
+/// Steps that such a turn takes at most.
+const UPKEEP_STEPS_MAX: u64 = 6;
 
 /// What a run came to.
 #[derive(Debug)]
@@ -47,14 +55,20 @@ pub fn run(options: WorldOptions) -> RunReport {
 struct Run {
     seed: u64,
     world: World,
+    plan: Plan,
     broker: Option<BrokerMachine>,
     clients: Vec<Seat>,
     history: History,
+    scheduler: Scheduler,
     is_calm: bool,
-    /// When the broker goes down, and how.
-    crashes: Vec<(Instant, Crash)>,
+    /// When the present phase began.
+    phase_began: Instant,
     crashed: u32,
-    steps: u64,
+    boot: u32,
+    upkeep_turns: u32,
+    upkeep_steps: u64,
+    /// Nothing more can be learnt: the broker panicked, does not start, or waits for ever.
+    is_over: bool,
 }
 
 /// A client and its sleep.
@@ -65,41 +79,38 @@ struct Seat {
     deadline: Option<Instant>,
 }
 
-/// Who may be stepped.
-enum Party {
-    Role(usize),
-    Client(usize),
-}
-
 impl Run {
     fn new(options: WorldOptions) -> Run {
         let seed = options.seed;
-        let world = World::new(options);
-        let mut history = History::default();
-        let broker = match BrokerMachine::start(&world, &layout(seed)) {
-            Ok(broker) => Some(broker),
-            Err(error) => {
-                history.violate(Violation::DoesNotStart { reason: error.to_string() });
-                None
-            }
-        };
+        let plan = Plan::from_seed(seed);
         let mut run = Run {
             seed,
-            world,
-            broker,
+            world: World::new(options),
+            broker: None,
             clients: Vec::new(),
-            history,
+            history: History::default(),
+            scheduler: Scheduler::new(seed),
             is_calm: false,
-            crashes: crashes(seed),
+            phase_began: Instant(0),
             crashed: 0,
-            steps: 0,
+            boot: 0,
+            upkeep_turns: 0,
+            upkeep_steps: 0,
+            is_over: false,
+            plan,
         };
-        let producers = draw_config(seed, Site::ClientProfile, 0).between(1, 3);
-        for number in 0..u32::try_from(producers).unwrap_or(1) {
-            let profile = producer_profile(seed, number);
-            run.seat(number, Box::new(Producer::new(profile, TOPIC)));
+        if let Some(descriptors) = run.plan.descriptors_max {
+            run.world.set_descriptors_max(descriptors);
         }
-        run.seat(100, Box::new(Consumer::new(100, TOPIC, false)));
+        for profile in run.plan.producers.clone() {
+            run.seat(profile.client, Box::new(Producer::new(profile, TOPIC)));
+        }
+        for profile in run.plan.consumers.clone() {
+            run.seat(profile.client, Box::new(Consumer::new(profile, TOPIC)));
+        }
+        if run.plan.garbage > 0 {
+            run.seat(150, Box::new(Garbage::new(150, run.plan.garbage)));
+        }
         run
     }
 
@@ -108,82 +119,146 @@ impl Run {
     }
 
     fn to_verdict(mut self) -> RunReport {
-        let chaos_ns = draw_config(self.seed, Site::BrokerCrash, 0).between(50_000_000, 2_000_000_000);
-        self.until(Instant(chaos_ns), |run| run.producers_are_done());
-        self.world.calm_down();
-        self.is_calm = true;
-        self.wake_all();
-        self.finish(|run| run.clients.iter().all(|seat| seat.client.is_done()));
+        self.start();
+        let chaos_ends = Instant(self.plan.chaos_ns);
+        self.until(chaos_ends, |run| run.producers_are_done());
+        self.end_chaos();
+        self.finish();
+        self.go_through(self.plan.before_final_reading);
         self.history.begin_final_reading();
-        self.seat(200, Box::new(Consumer::new(200, TOPIC, true)));
-        self.finish(|run| run.clients.iter().all(|seat| seat.client.is_done()));
-        let acknowledged = self.history.acknowledged();
+        self.seat(last_consumer().client, Box::new(Consumer::new(last_consumer(), TOPIC)));
+        self.finish();
+        if let Some(broker) = self.broker.take() {
+            broker.crash(Crash::Process);
+        }
         RunReport {
             seed: self.seed,
             events: self.world.events(),
             hash: self.world.trace_hash(),
             simulated_ns: self.world.now().instant.0,
-            acknowledged,
+            acknowledged: self.history.acknowledged(),
             crashes: self.crashed,
-            violations: self.history.verdict(),
+            violations: if self.is_over { self.history.into_violations() } else { self.history.verdict() },
         }
     }
 
-    /// Runs the calm phase until `is_over`; one that does not end is a violation.
-    fn finish(&mut self, is_over: impl Fn(&Run) -> bool) {
-        let limit = Instant(self.world.now().instant.0 + CALM_NS_MAX);
-        if self.broker.is_some() && !self.until(limit, &is_over) {
-            let waiting = self.clients.iter().filter(|seat| !seat.client.is_done()).map(|seat| seat.client.waits_for());
-            let waiting = waiting.collect::<Vec<_>>().join("; ");
-            self.history.violate(Violation::Stuck { waiting });
+    /// Faults end, and the machine is healed. A disk that has failed needs the broker to start again, as an operator would see to.
+    fn end_chaos(&mut self) {
+        let needs_restart = self.world.fired().iter().any(|fault| takes_partitions_offline(fault.site));
+        self.go_through(self.plan.end_of_chaos);
+        self.calm_down();
+        if needs_restart && self.plan.end_of_chaos == Ending::Nothing {
+            self.go_through(Ending::Crash(Crash::Process));
+        }
+        if self.broker.is_none() {
+            self.start();
+        }
+        self.wake_all();
+    }
+
+    fn calm_down(&mut self) {
+        if !self.is_calm {
+            self.world.calm_down();
+            self.is_calm = true;
+            self.phase_began = self.world.now().instant;
+            self.wake_all();
         }
     }
 
-    /// Steps whoever may be stepped until `is_over` or the time is up; says whether it was over.
-    fn until(&mut self, limit: Instant, is_over: impl Fn(&Run) -> bool) -> bool {
-        loop {
-            if is_over(self) {
+    /// Runs the calm phase until every client is done; one that does not end is a violation.
+    fn finish(&mut self) {
+        if self.is_over {
+            return;
+        }
+        self.phase_began = self.world.now().instant;
+        let limit = Instant(self.phase_began.0 + CALM_NS_MAX);
+        let is_done = |run: &Run| run.clients.iter().all(|seat| seat.client.is_done());
+        if !self.until(limit, is_done) && !self.is_over {
+            let is_loop = self.scheduler.steps() >= STEPS_MAX;
+            self.stuck(if is_loop { "the run goes round in circles" } else { "the calm phase does not end" });
+        }
+    }
+
+    fn stuck(&mut self, reason: &'static str) {
+        let open = self.clients.iter().filter(|seat| !seat.client.is_done()).map(|seat| seat.client.waits_for());
+        let broker = self.broker.iter().map(BrokerMachine::waits_for);
+        let waiting = open.chain(broker).collect::<Vec<_>>().join("; ");
+        self.history.violate(Violation::Stuck { reason, waiting });
+        self.is_over = true;
+    }
+
+    /// Steps whoever may be stepped until `is_done` or the time is up; says whether it was done.
+    fn until(&mut self, limit: Instant, is_done: impl Fn(&Run) -> bool) -> bool {
+        let mut parties = Vec::new();
+        while !self.is_over {
+            if is_done(self) {
                 return true;
             }
-            if self.world.now().instant >= limit || self.steps >= STEPS_MAX || self.broker.is_none() {
+            if self.world.now().instant >= limit || self.scheduler.steps() >= STEPS_MAX {
                 return false;
             }
             self.crash_if_due();
             self.hear_news();
-            let parties = self.runnable();
+            self.runnable(&mut parties);
             if parties.is_empty() {
-                // Nobody can go on before something comes to its time. If nothing is on its way, nobody ever can.
-                let Some(next) = self.next_due() else { return false };
-                self.world.advance_to(next.min(limit));
+                self.sleep(limit);
                 continue;
             }
-            let draw = self.world.value(Site::SchedulerPick, 0);
-            let chosen = usize::try_from(draw.below(parties.len() as u64)).unwrap_or(0);
-            self.steps += 1;
-            match parties[chosen] {
-                Party::Role(number) => self.broker.iter_mut().for_each(|broker| broker.step(number)),
+            match self.scheduler.pick(&self.world, &parties) {
+                Party::Role(number) => self.step_role(number),
                 Party::Client(index) => self.step_client(index),
             }
             // A step takes time, so that deadlines pass in the middle of work.
             let cost = self.world.value(Site::StepCost, 0).between(200, 20_000);
             self.world.advance_to(Instant(self.world.now().instant.0 + cost));
         }
+        false
     }
 
-    fn runnable(&self) -> Vec<Party> {
+    /// Nobody can go on before something comes to its time: time jumps there, unless it is plain that somebody waits in vain.
+    fn sleep(&mut self, limit: Instant) {
         let now = self.world.now().instant;
-        let roles = self.broker.iter().flat_map(|broker| broker.runnable().map(Party::Role));
-        let clients = self.clients.iter().enumerate();
-        let clients =
-            clients.filter(|(_, seat)| seat.is_awake || seat.deadline.is_some_and(|deadline| deadline <= now));
-        roles.chain(clients.map(|(index, _)| Party::Client(index))).collect()
+        let broker = self.broker.as_ref();
+        let clients = self.clients.iter().filter_map(|seat| seat.deadline).min();
+        let crash = self.plan.crashes.first().map(|(at, _)| *at).filter(|_| !self.is_calm);
+        let outside = [self.world.next_due(), clients, crash].into_iter().flatten().min();
+        let work = [outside, broker.and_then(BrokerMachine::next_work_due)].into_iter().flatten().min();
+        let next = [outside, broker.and_then(BrokerMachine::next_due)].into_iter().flatten().min();
+        if self.is_calm {
+            let soon = Instant(now.0.saturating_add(ANSWER_NS_MAX));
+            if work.is_some_and(|work| work <= soon) {
+                self.upkeep_turns = 0;
+            } else {
+                let only_upkeep = self.scheduler.steps().saturating_sub(self.upkeep_steps) <= UPKEEP_STEPS_MAX;
+                self.upkeep_turns = if only_upkeep { self.upkeep_turns + 1 } else { 0 };
+                self.upkeep_steps = self.scheduler.steps();
+            }
+            if next.is_none() || self.upkeep_turns > UPKEEP_TURNS_MAX {
+                return self.stuck("all sleep, nothing is on its way, and a client is not served");
+            }
+            let oldest = self.clients.iter().filter_map(|seat| seat.client.waits_since()).min();
+            let answered_by = oldest.map(|since| since.max(self.phase_began).0.saturating_add(ANSWER_NS_MAX));
+            if answered_by.is_some_and(|by| now.0 > by) {
+                return self.stuck("a request is not answered in time");
+            }
+        }
+        if let Some(draw) = self.world.fault(Site::WallJump, 0) {
+            let ten_minutes_ms = 600_000;
+            let jump = i64::try_from(draw.below(2 * ten_minutes_ms)).unwrap_or(0);
+            self.world.jump_wall(jump - 600_000);
+        }
+        self.world.advance_to(next.map_or(limit, |next| next.min(limit)));
     }
 
-    fn next_due(&self) -> Option<Instant> {
-        let clients = self.clients.iter().filter_map(|seat| seat.deadline).min();
-        let broker = self.broker.as_ref().and_then(BrokerMachine::next_due);
-        let crash = self.crashes.first().map(|(at, _)| *at).filter(|_| !self.is_calm);
-        [self.world.next_due(), broker, clients, crash].into_iter().flatten().min()
+    fn runnable(&self, parties: &mut Vec<Party>) {
+        parties.clear();
+        let now = self.world.now().instant;
+        parties.extend(self.broker.iter().flat_map(|broker| broker.runnable().map(Party::Role)));
+        for (index, seat) in self.clients.iter().enumerate() {
+            if seat.is_awake || seat.deadline.is_some_and(|deadline| deadline <= now) {
+                parties.push(Party::Client(index));
+            }
+        }
     }
 
     /// Wakes the clients whose sockets have news.
@@ -196,32 +271,117 @@ impl Run {
         }
     }
 
+    fn step_role(&mut self, number: usize) {
+        let Some(broker) = &mut self.broker else { return };
+        if let Err(message) = broker.step(number) {
+            return self.panicked(message);
+        }
+        if broker.must_stop() {
+            // A sync has failed: what it should have written may be gone, even if only the process ends.
+            self.history.unsynced_lost();
+            let power = self.world.value(Site::StopStyle, 0).happens(500_000);
+            self.restart(if power { Crash::Power } else { Crash::Process });
+        }
+    }
+
+    fn panicked(&mut self, message: String) {
+        self.history.violate(Violation::Panicked { message });
+        // Its locks are poisoned: dropping it would panic again.
+        std::mem::forget(self.broker.take());
+        self.is_over = true;
+    }
+
     fn step_client(&mut self, index: usize) {
+        // Without a broker nobody listens; clients learn it like anyone else, when the next one has started.
         let Some(broker) = self.broker.as_ref().map(BrokerMachine::address) else { return };
         let Some(seat) = self.clients.get_mut(index) else { return };
-        let mut context =
-            ClientContext { world: &self.world, broker, history: &mut self.history, is_calm: self.is_calm };
+        let (is_calm, boot) = (self.is_calm, self.boot);
+        let mut context = ClientContext { world: &self.world, broker, history: &mut self.history, is_calm, boot };
         seat.is_awake = false;
         seat.deadline = seat.client.step(&mut context);
     }
 
     fn crash_if_due(&mut self) {
         let now = self.world.now().instant;
-        if self.is_calm || !self.crashes.first().is_some_and(|(at, _)| *at <= now) {
+        if !self.is_calm && self.plan.crashes.first().is_some_and(|(at, _)| *at <= now) {
+            let (_, crash) = self.plan.crashes.remove(0);
+            self.restart(crash);
+        }
+    }
+
+    fn go_through(&mut self, ending: Ending) {
+        if self.is_over {
             return;
         }
-        let (_, crash) = self.crashes.remove(0);
-        self.crashed += 1;
-        if crash == Crash::Power {
-            self.history.power_cut();
+        match ending {
+            Ending::Nothing => {}
+            Ending::Crash(crash) => self.restart(crash),
+            Ending::Orderly => {
+                let stopped = self.broker.as_ref().map(|broker| unless_panicked(|| broker.shut_down()));
+                match stopped {
+                    Some(Err(message)) => return self.panicked(message),
+                    Some(Ok(Err(reason))) if self.is_calm => self.history.violate(Violation::DoesNotStop { reason }),
+                    Some(Ok(Err(_))) => self.history.unsynced_lost(),
+                    Some(Ok(Ok(()))) | None => {}
+                }
+                // What was synced in order survives the power cut that follows, also what no sync was asked for.
+                self.go_down(Crash::Power);
+                self.start();
+            }
         }
-        let restarted = self.broker.take().map(|broker| broker.crash_and_restart(crash));
-        match restarted {
-            Some(Ok(broker)) => self.broker = Some(broker),
-            Some(Err(error)) => self.history.violate(Violation::DoesNotStart { reason: error.to_string() }),
-            None => {}
+    }
+
+    fn restart(&mut self, crash: Crash) {
+        if crash == Crash::Power {
+            self.history.unsynced_lost();
+        }
+        self.go_down(crash);
+        self.start();
+    }
+
+    fn go_down(&mut self, crash: Crash) {
+        self.crashed += 1;
+        match self.broker.take() {
+            Some(broker) => broker.crash(crash),
+            None => self.world.crash(crash),
+        }
+    }
+
+    /// Starts the broker. A start that a fault has spoilt is tried again, after a crash in the middle of it.
+    fn start(&mut self) {
+        for attempt in 0.. {
+            if self.is_over {
+                return;
+            }
+            let faults = self.world.fired().len();
+            self.boot += 1;
+            match unless_panicked(|| BrokerMachine::start(&self.world, &self.plan.layout)) {
+                Ok(Ok(broker)) => {
+                    self.broker = Some(broker);
+                    break;
+                }
+                Ok(Err(error)) if self.world.fired().len() == faults => {
+                    self.history.violate(Violation::DoesNotStart { reason: error.to_string() });
+                    self.is_over = true;
+                }
+                Ok(Err(_)) => self.fail_start(attempt),
+                Err(message) => self.panicked(message),
+            }
         }
         self.wake_all();
+    }
+
+    fn fail_start(&mut self, attempt: u32) {
+        if attempt >= FAILED_STARTS_MAX {
+            self.calm_down();
+        }
+        let power = self.world.value(Site::StopStyle, 1).happens(500_000);
+        if power {
+            self.history.unsynced_lost();
+        }
+        self.go_down(if power { Crash::Power } else { Crash::Process });
+        let delay = self.world.value(Site::RestartDelay, 0).between(1_000, 20_000_000);
+        self.world.advance_to(Instant(self.world.now().instant.0 + delay));
     }
 
     fn wake_all(&mut self) {
@@ -233,47 +393,8 @@ impl Run {
     }
 }
 
-/// How the broker of this seed is laid out.
-fn layout(seed: u64) -> Layout {
-    let draw = draw_config(seed, Site::BrokerLayout, 0);
-    let handlers = draw.part(1).between(1, 3);
-    let overrides = [
-        "listeners=PLAINTEXT://10.1.0.1:9092".to_string(),
-        "log.dirs=/data".to_string(),
-        format!("num.network.threads={}", draw.part(0).between(1, 3)),
-        format!("num.io.threads={handlers}"),
-        format!("queued.max.requests={}", [1, 2, 500][draw.part(2).below(3) as usize]),
-        format!("num.partitions={}", draw.part(3).between(1, 3)),
-    ];
-    let sources = Sources::new().with_overrides(overrides.iter().map(String::as_str));
-    Layout {
-        config: StaticConfig::from_sources(&sources).expect("the simulator's settings are valid"),
-        handlers: usize::try_from(handlers).unwrap_or(1),
-        handlers_beside: draw.part(4).happens(500_000),
-        quantum: [1, 2, usize::MAX][draw.part(5).below(3) as usize],
-    }
-}
-
-/// When the broker of this seed goes down, and how.
-fn crashes(seed: u64) -> Vec<(Instant, Crash)> {
-    let draw = draw_config(seed, Site::BrokerCrash, 1);
-    let count = [0, 0, 1, 1, 2][draw.below(5) as usize];
-    let times: BTreeMap<u64, Crash> = (0..count)
-        .map(|index| {
-            let crash = if draw.part(10 + index).happens(500_000) { Crash::Power } else { Crash::Process };
-            (draw.part(20 + index).between(5_000_000, 500_000_000), crash)
-        })
-        .collect();
-    times.into_iter().map(|(at, crash)| (Instant(at), crash)).collect()
-}
-
-fn producer_profile(seed: u64, number: u32) -> ProducerProfile {
-    let draw = draw_config(seed, Site::ClientProfile, 1 + u64::from(number));
-    ProducerProfile {
-        client: number,
-        acks: [Acks::All, Acks::All, Acks::Leader, Acks::None][draw.part(0).below(4) as usize],
-        pipeline_max: draw.part(1).between(1, 5) as usize,
-        batches: u32::try_from(draw.part(2).between(1, 40)).unwrap_or(1),
-        records_per_batch_max: u32::try_from(draw.part(3).between(1, 5)).unwrap_or(1),
-    }
+/// Whether this fault may have left a partition that only a new start brings back.
+fn takes_partitions_offline(site: Site) -> bool {
+    let is_disk_fault = (Site::AppendFails.number()..=Site::TruncateFails.number()).contains(&site.number());
+    is_disk_fault && matches!(site.kind(), SiteKind::Fault(_)) && site != Site::AppendFull && site != Site::SyncStalls
 }

@@ -8,10 +8,11 @@ use std::os::fd::BorrowedFd;
 
 use klamm::env::{Connection, DiskFile, FileSink, SocketOptions};
 
+use crate::errno;
 use crate::flaw::Flaw;
 use crate::kernel::{Kernel, Shared};
 use crate::keyed::Site;
-use crate::network_state::{Action, errno};
+use crate::network_state::Action;
 use crate::stream::Side;
 use crate::trace::TraceKind;
 

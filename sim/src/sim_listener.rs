@@ -7,10 +7,11 @@ use std::net::SocketAddr;
 
 use klamm::env::Listener;
 
+use crate::errno;
 use crate::flaw::Flaw;
 use crate::kernel::{Kernel, Shared};
 use crate::keyed::Site;
-use crate::network_state::{Action, errno};
+use crate::network_state::Action;
 use crate::sim_connection::SimConnection;
 use crate::stream::{Phase, Side};
 use crate::trace::TraceKind;
@@ -64,8 +65,6 @@ impl Drop for SimListener {
     }
 }
 
-const EAGAIN: i32 = 11;
-
 impl Kernel {
     fn accept(&mut self, listener: u32) -> Result<(u32, SocketAddr), i32> {
         let entity = self.network.listener(listener).entity;
@@ -78,7 +77,7 @@ impl Kernel {
                 let at = self.now.0 + draw.exponential(1_000_000);
                 self.network.schedule(at, Action::AcceptEdge { listener });
             }
-            return Err(EAGAIN);
+            return Err(errno::EAGAIN);
         };
         let at_limit = self.network.descriptors >= self.network.descriptors_max;
         if (at_limit && !self.flawed(Flaw::DescriptorLimitIgnored))
@@ -113,7 +112,6 @@ impl Kernel {
     }
 
     pub(crate) fn listen(&mut self, address: SocketAddr, backlog: usize) -> Result<u32, i32> {
-        const EADDRINUSE: i32 = 98;
         let mut address = address;
         if address.port() == 0 {
             address.set_port(self.network.free_port());
@@ -121,7 +119,7 @@ impl Kernel {
         let taken =
             self.network.listeners.iter().any(|listener| listener.open && listener.address.port() == address.port());
         if taken {
-            return Err(EADDRINUSE);
+            return Err(errno::EADDRINUSE);
         }
         let index = u32::try_from(self.network.listeners.len()).expect("listeners are few");
         self.network.listeners.push(crate::network_state::ListenerState {

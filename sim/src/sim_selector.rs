@@ -8,10 +8,11 @@ use std::time::Duration;
 
 use klamm::env::{Event, Interest, Selector, Token, Wake};
 
+use crate::errno;
 use crate::flaw::Flaw;
 use crate::kernel::{Kernel, Shared};
 use crate::keyed::Site;
-use crate::network_state::{Action, Ready, errno};
+use crate::network_state::{Action, Ready};
 use crate::sim_connection::SimConnection;
 use crate::sim_listener::SimListener;
 use crate::stream::Registration;

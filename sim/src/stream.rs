@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 
-use klamm::env::{Interest, Token};
+use klamm::env::{Event, Interest, Token};
 
 /// Which end of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -188,6 +188,17 @@ impl Registration {
         Registration { selector, token, interest, read_edge: false, write_edge: false, queued: false }
     }
 
+    /// What a poll shows of a connection in this state.
+    pub(crate) fn event(&self, read_closed: bool, write_closed: bool, error: bool) -> Event {
+        Event {
+            token: self.token,
+            readable: self.read_edge,
+            writable: self.write_edge,
+            read_closed,
+            write_closed,
+            error,
+        }
+    }
     pub(crate) fn wants_writable(&self) -> bool {
         self.interest == Interest::ReadableWritable
     }

@@ -242,13 +242,22 @@ impl World {
     /// The broker goes down. Everything that its process held (selectors, listeners, connections, files, locks) is dead and may be
     /// dropped at leisure; a new broker makes its own.
     pub fn crash(&self, crash: Crash) {
-        let mut kernel = self.shared.lock();
-        kernel.note(TraceKind::Crash, 1, u64::from(crash == Crash::Power));
-        kernel.drop_broker_sockets(crash == Crash::Power);
-        match crash {
-            Crash::Process => kernel.disk_process_dies(),
-            Crash::Power => kernel.disk_power_fails(),
-        }
-        kernel.boot += 1;
+        self.shared.lock().crash(crash);
+    }
+
+    /// Lets the broker go down just before its disk effect of this number (the first is 1), in the middle of whatever step makes
+    /// it. That step's later calls fail; [`World::crashes`] tells the scheduler to let the dead broker go.
+    pub fn crash_before_effect(&self, effect: u64, crash: Crash) {
+        self.shared.lock().crash_before = Some((effect, crash));
+    }
+
+    /// How many effects the broker had on the disk so far: appends, cuts, syncs and changes of entries.
+    pub fn disk_effects(&self) -> u64 {
+        self.shared.lock().disk_effects
+    }
+
+    /// How often the broker has gone down.
+    pub fn crashes(&self) -> u32 {
+        self.shared.lock().boot - 1
     }
 }

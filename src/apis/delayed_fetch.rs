@@ -5,56 +5,47 @@
 use std::sync::Arc;
 
 use super::answer::Answer;
+use super::fetch_session::{SessionPartition, SessionUse};
 use super::handlers::fetch::respond_fetched;
 use super::partition::Partition;
 use super::replica_manager::{LogKey, ReplicaManager};
 use crate::error_code::ErrorCode;
 use crate::log::{FetchIsolation, UnifiedLog};
-use crate::types::{Offset, PartitionIndex, Ticket, TopicId};
+use crate::types::{Instant, Offset, Ticket};
 
 /// All that a fetch asks for, owned.
 #[derive(Debug)]
 pub(crate) struct FetchPlan {
-    pub(crate) topics: Vec<TopicPlan>,
+    pub(crate) partitions: Vec<PartitionPlan>,
     pub(crate) isolation: FetchIsolation,
     /// The answer waits for so many bytes.
     pub(crate) bytes_min: usize,
     /// The answer holds at most so many, apart from a first batch that is larger.
     pub(crate) bytes_max: usize,
-}
-
-/// One topic of a fetch.
-#[derive(Debug)]
-pub(crate) struct TopicPlan {
-    pub(crate) name: Arc<str>,
-    pub(crate) topic_id: TopicId,
-    pub(crate) partitions: Vec<PartitionPlan>,
+    /// Which session the answer belongs to.
+    pub(crate) session: SessionUse,
 }
 
 /// One partition of a fetch.
 #[derive(Debug)]
 pub(crate) struct PartitionPlan {
-    pub(crate) index: PartitionIndex,
+    pub(crate) wanted: SessionPartition,
     /// Where to read, or why that is impossible.
     pub(crate) source: Result<Arc<Partition>, ErrorCode>,
-    pub(crate) offset: Offset,
-    pub(crate) bytes_max: usize,
 }
 
 impl FetchPlan {
     /// The logs whose growth may complete it.
     pub(crate) fn keys(&self) -> Vec<LogKey> {
-        let partitions = self.topics.iter().flat_map(|topic| &topic.partitions);
-        partitions.filter_map(|partition| partition.source.as_ref().ok().map(|source| source.key)).collect()
+        self.partitions.iter().filter_map(|partition| partition.source.as_ref().ok().map(|source| source.key)).collect()
     }
 
     /// Whether an answer now would hold enough bytes, or an error that the client should hear of at once.
     pub(crate) fn is_complete(&self, replica_manager: &ReplicaManager) -> bool {
         if self.bytes_min <= 1 {
             // The cheap question first: most fetches wait for any byte at all.
-            let mut sources = self.topics.iter().flat_map(|topic| &topic.partitions);
-            return sources.any(|partition| match &partition.source {
-                Ok(source) => is_worth_reading(&source.log, partition.offset, self.isolation),
+            return self.partitions.iter().any(|partition| match &partition.source {
+                Ok(source) => is_worth_reading(&source.log, partition.wanted.offset, self.isolation),
                 Err(_) => false,
             });
         }
@@ -63,8 +54,8 @@ impl FetchPlan {
     }
 
     /// The answer with whatever there is now.
-    pub(crate) fn answer(&self, replica_manager: &ReplicaManager, ticket: Ticket) -> Answer {
-        respond_fetched(ticket, self, replica_manager.fetch(self))
+    pub(crate) fn answer(&self, now: Instant, replica_manager: &ReplicaManager, ticket: Ticket) -> Answer {
+        respond_fetched(now, ticket, replica_manager, self, replica_manager.fetch(self))
     }
 }
 

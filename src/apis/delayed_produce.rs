@@ -1,6 +1,6 @@
 //! A produce with acks=all whose batches are appended and not yet on the disk.
 //!
-//! It must not know how the disk is reached: it compares high watermarks.
+//! It must not know how the disk is reached: it compares durable ends.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::types::{Offset, Ticket};
 #[derive(Debug)]
 pub(crate) struct Awaited {
     pub(crate) partition: Arc<Partition>,
-    /// The high watermark that makes it durable.
+    /// It is durable when the log's durable end is here.
     pub(crate) required: Offset,
     /// Where in the outcomes it stands: topic, partition.
     pub(crate) place: (usize, usize),
@@ -22,7 +22,7 @@ pub(crate) struct Awaited {
 
 impl Awaited {
     fn is_durable(&self) -> bool {
-        self.partition.log.high_watermark() >= self.required
+        self.partition.log.durable_end_offset() >= self.required
     }
 
     /// Why it will never be durable, if that is so.

@@ -14,6 +14,8 @@ use super::api_request::ApiRequest;
 use super::broker_configs::BrokerConfigs;
 use super::controller::{Controller, Decided};
 use super::deadlines::Deadlines;
+use super::fetch_session::FetchSessionCache;
+use super::group_coordinator_service::GroupCoordinatorService;
 use super::handlers;
 use super::log_directory::LogDirectory;
 use super::producer_ids::ProducerIds;
@@ -22,9 +24,10 @@ use super::request_local::RequestLocal;
 use super::start_failure::StartFailure;
 use super::sync_queue::{SyncQueue, SyncRound};
 use crate::config::{Settings, StaticConfig};
+use crate::coordinator::group::GroupSettings;
 use crate::env::{Disk, DiskError, SyncJob, Wake};
 use crate::error_code::ErrorCode;
-use crate::log::{LogDirectoryInfo, LogManager, LogManagerSettings, UnifiedLog};
+use crate::log::{Durability, LogDirectoryInfo, LogManager, LogManagerSettings, UnifiedLog};
 use crate::metadata::{
     BOOTSTRAP_FEATURES, BrokerEndpoint, BrokerRegistration, ControllerResult, MetadataImage, ProducerIdsBlock,
     bootstrap, elect_leaders, random_uuid, register_broker,
@@ -56,6 +59,7 @@ pub struct KafkaApis {
     disk: Arc<dyn Disk>,
     logs: Arc<LogDirectory>,
     replica_manager: ReplicaManager,
+    groups: GroupCoordinatorService,
     controller: Controller<Deferred>,
     producer_ids: Mutex<ProducerIds<Box<ApiRequest>>>,
     deadlines: Arc<Deadlines>,
@@ -85,15 +89,32 @@ impl KafkaApis {
         introduce_broker(&controller, &settings, &logs, now, was_clean)?;
         controller.settle_start(disk.as_ref())?;
         let deadlines = Arc::new(Deadlines::new(wakers.expiry));
-        let syncs = SyncQueue::new(wakers.flusher);
-        let replica_manager = ReplicaManager::new(Arc::clone(&logs), syncs, Arc::clone(&deadlines));
+        let syncs = Arc::new(SyncQueue::new(wakers.flusher));
+        let sessions = FetchSessionCache::new(settings.request.fetch_sessions_max);
+        let replica_manager = ReplicaManager::new(
+            Arc::clone(&logs),
+            Arc::clone(&syncs),
+            Arc::clone(&deadlines),
+            sessions,
+            ChaCha12Rng::from_seed(drawn(&mut random)),
+        );
+        let groups = GroupCoordinatorService::new(
+            group_settings(&settings),
+            if settings.log.acks_all_fsync { Durability::Synced } else { Durability::Written },
+            syncs,
+            Arc::clone(&deadlines),
+            ChaCha12Rng::from_seed(drawn(&mut random)),
+        );
         let image = controller.image();
-        logs.follow(now, &configs, &MetadataImage::empty(""), &image, true);
+        let change = logs.follow(now, &configs, &MetadataImage::empty(""), &image, true);
+        let answers = groups.follow(now, &change);
+        debug_assert!(answers.is_empty(), "nobody has asked anything before the start");
         Ok(KafkaApis {
             configs,
             disk,
             logs,
             replica_manager,
+            groups,
             controller,
             producer_ids: Mutex::new(ProducerIds::new()),
             deadlines,
@@ -127,6 +148,17 @@ impl KafkaApis {
             ApiKey::Metadata => handlers::metadata::handle(self, now, request),
             ApiKey::ApiVersions => handlers::api_versions::handle(self, request),
             ApiKey::InitProducerId => handlers::init_producer_id::handle(self, now, request),
+            ApiKey::FindCoordinator => handlers::find_coordinator::handle(self, now, request),
+            ApiKey::JoinGroup => handlers::join_group::handle(self, now, request),
+            ApiKey::SyncGroup => handlers::sync_group::handle(self, now, request),
+            ApiKey::Heartbeat => handlers::heartbeat::handle(self, now, request),
+            ApiKey::LeaveGroup => handlers::leave_group::handle(self, now, request),
+            ApiKey::OffsetCommit => handlers::offset_commit::handle(self, now, request),
+            ApiKey::OffsetFetch => handlers::offset_fetch::handle(self, request),
+            ApiKey::OffsetDelete => handlers::offset_delete::handle(self, now, request),
+            ApiKey::ListGroups => handlers::list_groups::handle(self, request),
+            ApiKey::DescribeGroups => handlers::describe_groups::handle(self, request),
+            ApiKey::DeleteGroups => handlers::delete_groups::handle(self, now, request),
             ApiKey::CreateTopics => handlers::create_topics::handle(self, now, request),
             ApiKey::DeleteTopics => handlers::delete_topics::handle(self, now, request),
             ApiKey::CreatePartitions => handlers::create_partitions::handle(self, now, request),
@@ -151,7 +183,8 @@ impl KafkaApis {
         decide: impl FnOnce(&MetadataImage, &mut dyn Rng) -> ControllerResult<T>,
         word: impl Fn(&T) -> Answer,
     ) -> Result<Answer, ErrorCode> {
-        let decided = self.controller.decide(now, decide, |response| Deferred::Answer(ticket, word(&response)))?;
+        let decided = self.controller.decide(now, decide, |response| Deferred::Answer(ticket, word(&response)));
+        let decided = decided.inspect_err(|_| self.stop_if_undecidable())?;
         Ok(match decided {
             Decided::Nothing(response) => word(&response),
             Decided::Appended => {
@@ -175,7 +208,11 @@ impl KafkaApis {
                 self.replica_manager.want_sync(self.controller.log());
                 Some(Answer::Later)
             }
-            Ok(Decided::Nothing(_)) | Err(_) => None,
+            Ok(Decided::Nothing(_)) => None,
+            Err(_) => {
+                self.stop_if_undecidable();
+                None
+            }
         }
     }
 
@@ -185,7 +222,8 @@ impl KafkaApis {
             crate::metadata::allocate_producer_ids(image, self.broker_id())
                 .unwrap_or_else(|_| ControllerResult { records: Vec::new(), response: NO_PRODUCER_IDS })
         };
-        match self.controller.decide(now, allocate, Deferred::ProducerIds)? {
+        let decided = self.controller.decide(now, allocate, Deferred::ProducerIds);
+        match decided.inspect_err(|_| self.stop_if_undecidable())? {
             Decided::Appended => {
                 self.replica_manager.want_sync(self.controller.log());
                 Ok(())
@@ -194,21 +232,30 @@ impl KafkaApis {
         }
     }
 
+    /// Answers the fetch that a connection waits for with what there is: its peer sends nothing more and has perhaps gone. Kafka lets it
+    /// wait to its end.
+    pub fn peer_finished(&self, now: Now, connection: ConnectionId) -> Vec<Completion> {
+        self.replica_manager.peer_finished(now, connection)
+    }
+
     /// Forgets what a connection waited for.
-    pub fn connection_closed(&self, _now: Now, connection: ConnectionId) -> Vec<Completion> {
+    pub fn connection_closed(&self, now: Now, connection: ConnectionId) -> Vec<Completion> {
         self.replica_manager.connection_closed(connection);
+        self.groups.connection_closed(now, connection);
         Vec::new()
     }
 
     /// Ends what has waited long enough.
     pub fn expire(&self, now: Now) -> Vec<Completion> {
-        self.replica_manager.expire(now)
+        let mut completions = self.replica_manager.expire(now);
+        completions.extend(self.groups.expire(now));
+        completions
     }
 
     /// When something must be ended next. To be asked right before the expiry role sleeps.
     pub fn next_deadline(&self) -> Option<Instant> {
         self.deadlines.disarm();
-        let next = self.replica_manager.next_deadline();
+        let next = [self.replica_manager.next_deadline(), self.groups.next_deadline()].into_iter().flatten().min();
         self.deadlines.arm(next);
         next
     }
@@ -218,9 +265,27 @@ impl KafkaApis {
         self.replica_manager.begin_sync()
     }
 
+    /// Whether the broker cannot go on: a sync has failed, or the metadata log takes no more records. Its process must end, and the next
+    /// start finds out what is on the disk.
+    pub fn must_stop(&self) -> bool {
+        self.replica_manager.must_stop()
+    }
+
+    fn stop_if_undecidable(&self) {
+        if self.controller.log().log.is_offline() {
+            tracing::error!("the metadata log is offline, so the broker must stop");
+            self.replica_manager.stop();
+        }
+    }
+
     /// Takes the outcome of a sync: answers all that it made durable.
     pub fn end_sync(&self, now: Now, round: SyncRound, result: Result<(), DiskError>) -> Vec<Completion> {
+        let keys = round.keys();
         let mut completions = self.replica_manager.end_sync(now, round, result);
+        completions.extend(self.groups.settle(now, keys));
+        if self.controller.log().log.is_offline() {
+            self.replica_manager.stop();
+        }
         for durable in self.controller.take_durable() {
             completions.extend(self.follow(now, &durable.image));
             self.controller.publish(durable.image);
@@ -229,13 +294,41 @@ impl KafkaApis {
         completions
     }
 
-    /// Does what is due for the logs.
-    pub fn keep_logs(&self, now: Now) {
-        for log in self.logs.manager().logs() {
-            if let Err(error) = log.maintain(now) {
-                tracing::error!(partition = %log.topic_partition(), %error, "upkeep of a log failed");
-            }
+    /// Looks whether the disks have room, and asks for syncs that `flush.ms` makes due.
+    pub fn watch_logs(&self, now: Now) {
+        self.logs.manager().check_free_space();
+        self.replica_manager.want_due_syncs(now);
+    }
+
+    /// Applies retention and regular upkeep. Returns the milliseconds until the next time.
+    pub fn clean_up_logs(&self, now: Now) -> i64 {
+        match self.logs.manager().clean_up(now) {
+            Ok(0) => {}
+            Ok(segments) => tracing::info!(segments, "old segments removed by retention"),
+            Err(error) => tracing::error!(%error, "retention could not remove old segments"),
         }
+        self.settings().log.retention_check_interval_ms
+    }
+
+    /// Writes down how far the logs are on the disk, and asks for a sync of what is not, so that the next checkpoint is nearer to the
+    /// end and a recovery shorter. Returns the milliseconds until the next time.
+    pub fn checkpoint_logs(&self) -> i64 {
+        if let Err(error) = self.logs.manager().checkpoint() {
+            tracing::error!(%error, "recovery points could not be written; a recovery will take longer");
+        }
+        self.replica_manager.want_all_syncs();
+        let settings = self.settings();
+        settings.log.recovery_point_checkpoint_interval_ms.min(settings.log.start_offset_checkpoint_interval_ms)
+    }
+
+    /// Milliseconds after the start before the logs are tidied.
+    pub fn log_upkeep_delay_ms(&self) -> i64 {
+        self.settings().log.initial_task_delay_ms
+    }
+
+    /// Answers what waits for data: the broker is about to stop. What waits for the disk is answered by the sync.
+    pub fn drain(&self, now: Now) -> Vec<Completion> {
+        self.replica_manager.release_fetches(now)
     }
 
     /// Syncs everything and marks the logs as cleanly shut down. Waits for the disk; nothing is appended any more.
@@ -244,15 +337,19 @@ impl KafkaApis {
         Ok(self.logs.manager().shutdown(broker_epoch)?)
     }
 
-    /// Makes an image true: logs for new partitions, none for removed ones. Ends what waited for the removed.
+    /// Makes an image true: logs and coordinators for new partitions, none for removed ones. Ends what waited for the removed.
     fn follow(&self, now: Now, image: &Arc<MetadataImage>) -> Vec<Completion> {
-        let removed = {
+        let change = {
             let mut followed = self.followed.lock().expect("nobody panics while following: panics abort the process");
             let change = self.logs.follow(now, &self.configs, &followed, image, false);
             *followed = Arc::clone(image);
-            change.removed
+            change
         };
-        removed.iter().flat_map(|partition| self.replica_manager.removed(partition.key)).collect()
+        let mut completions = self.groups.follow(now, &change);
+        for partition in &change.removed {
+            completions.extend(self.replica_manager.removed(now, partition.key));
+        }
+        completions
     }
 
     fn complete(&self, now: Now, deferred: Deferred) -> Vec<Completion> {
@@ -289,6 +386,10 @@ impl KafkaApis {
 
     pub(crate) fn replica_manager(&self) -> &ReplicaManager {
         &self.replica_manager
+    }
+
+    pub(crate) fn groups(&self) -> &GroupCoordinatorService {
+        &self.groups
     }
 
     /// Every log, the one of the metadata too.
@@ -330,6 +431,20 @@ impl KafkaApis {
 
 /// Stands for a block that could not be had.
 const NO_PRODUCER_IDS: ProducerIdsBlock = ProducerIdsBlock { first: crate::types::ProducerId(0), size: 0 };
+
+fn group_settings(settings: &Settings) -> GroupSettings {
+    let check_interval_ms = settings.offsets.retention_check_interval_ms;
+    GroupSettings {
+        session_timeout_ms_min: settings.group.session_timeout_ms_min,
+        session_timeout_ms_max: settings.group.session_timeout_ms_max,
+        initial_rebalance_delay_ms: settings.group.initial_rebalance_delay_ms,
+        members_max: settings.group.members_max,
+        offset_metadata_max: settings.offsets.metadata_bytes_max,
+        offsets_retention_ms: settings.offsets.retention_ms,
+        offsets_retention_check_interval_ms: check_interval_ms,
+        ..GroupSettings::default()
+    }
+}
 
 fn drawn(random: &mut ChaCha12Rng) -> [u8; 32] {
     let mut seed = [0; 32];

@@ -3,6 +3,7 @@
 //! It must not know sockets, queues or threads: a handler gets a request and says what becomes of it.
 
 mod answer; // what a handler says
+mod answer_parts; // what is known of an answer before the coordinator's own
 mod api_request; // what a handler gets
 mod authorized_operations; // what clients may do
 mod broker_configs; // the settings that hold now
@@ -12,14 +13,21 @@ mod deadlines; // when the next parked operation is due
 mod delayed_fetch; // a fetch that waits for bytes
 mod delayed_produce; // a produce that waits for the disk
 mod error_map; // from the rooms' errors to Kafka's codes
+mod fetch_session; // what a client fetches again and again
+mod group_answer; // a coordinator's answer, as an outcome
+mod group_coordinator_service; // from a group to its coordinator
+mod group_log; // a coordinator's records, as batches
+mod group_shard; // one coordinator with its log
 mod handlers; // one file per API
 mod kafka_apis; // the dispatcher
+mod leader_epoch; // where the histories of a client and a log part
 mod log_directory; // topic names and ids, joined with logs
 mod partition; // one partition as requests see it
 mod producer_ids; // producer ids that this broker may give out
 mod read_whole; // a log into memory, for a start
 mod replica_manager; // appends and reads, and those who wait for them
 mod request_local; // what one handler keeps to itself
+mod shard_timers; // when which coordinator is looked at next
 mod start_failure; // why logs and metadata cannot be loaded
 mod sync_queue; // whose bytes must reach the disk
 mod topic_creation; // topics that come into being because somebody asks for them
@@ -28,6 +36,8 @@ mod topic_creation; // topics that come into being because somebody asks for the
 mod test_apis; // a broker without sockets
 #[cfg(test)]
 mod test_configs;
+#[cfg(test)]
+mod test_groups;
 #[cfg(test)]
 mod test_offsets;
 #[cfg(test)]

@@ -3,21 +3,28 @@
 //!
 //! Offsets come out of appends and nowhere else. It must not know how a request or an answer is worded.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
+
+use rand::Rng;
+use rand_chacha::ChaCha12Rng;
 
 use super::answer::Completion;
 use super::deadlines::Deadlines;
 use super::delayed_fetch::{FetchPlan, PartitionPlan};
 use super::delayed_produce::DelayedProduce;
+use super::fetch_session::{FetchSessionCache, SessionPartition, Told};
+use super::leader_epoch::diverging_epoch;
 use super::log_directory::LogDirectory;
 use super::partition::Partition;
 use super::sync_queue::{SyncQueue, SyncRound};
 use crate::env::{DiskError, Piece, SyncJob};
 use crate::error_code::ErrorCode;
 use crate::log::log_validator::{LogValidator, ValidationError, ValidationOrigin};
-use crate::log::{AppendError, Durability, ReadError, SyncPoint, TransactionContext, UnifiedLog};
+use crate::log::{AbortedTransaction, AppendError, Durability, ReadError, SyncPoint, TransactionContext, UnifiedLog};
 use crate::purgatory::Purgatory;
-use crate::types::{ConnectionId, Instant, Now, Offset, PartitionIndex, Ticket, TopicId, WallTime};
+use crate::types::{ConnectionId, Instant, LeaderEpoch, Now, Offset, PartitionIndex, Ticket, TopicId, WallTime};
+use crate::zoo::{self, Bug};
 
 /// Names a log for as long as its topic lives: topics that are made again have another id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -80,6 +87,10 @@ pub(crate) struct FetchedPartition {
     pub(crate) high_watermark: Offset,
     pub(crate) last_stable_offset: Offset,
     pub(crate) log_start_offset: Offset,
+    /// Only for a reader of committed records.
+    pub(crate) aborted_transactions: Option<Vec<AbortedTransaction>>,
+    /// The epoch and offset up to which the client's log and this one agree, if the client's went another way (KIP-320).
+    pub(crate) diverging: Option<(LeaderEpoch, Offset)>,
     pub(crate) records: Vec<Piece>,
 }
 
@@ -92,7 +103,20 @@ impl FetchedPartition {
             high_watermark: none,
             last_stable_offset: none,
             log_start_offset: none,
+            aborted_transactions: None,
+            diverging: None,
             records: Vec::new(),
+        }
+    }
+
+    /// Where a log stands, without records.
+    fn empty(log: &UnifiedLog) -> FetchedPartition {
+        FetchedPartition {
+            error: ErrorCode::None,
+            high_watermark: log.high_watermark(),
+            last_stable_offset: log.last_stable_offset(),
+            log_start_offset: log.log_start_offset(),
+            ..FetchedPartition::failed(ErrorCode::None)
         }
     }
 }
@@ -102,18 +126,30 @@ pub(crate) struct ReplicaManager {
     logs: Arc<LogDirectory>,
     produces: Mutex<Purgatory<LogKey, DelayedProduce>>,
     fetches: Mutex<Purgatory<LogKey, FetchPlan>>,
-    syncs: SyncQueue,
+    sessions: Mutex<FetchSessionCache>,
+    random: Mutex<ChaCha12Rng>,
+    syncs: Arc<SyncQueue>,
     deadlines: Arc<Deadlines>,
+    must_stop: AtomicBool,
 }
 
 impl ReplicaManager {
-    pub(crate) fn new(logs: Arc<LogDirectory>, syncs: SyncQueue, deadlines: Arc<Deadlines>) -> ReplicaManager {
+    pub(crate) fn new(
+        logs: Arc<LogDirectory>,
+        syncs: Arc<SyncQueue>,
+        deadlines: Arc<Deadlines>,
+        sessions: FetchSessionCache,
+        random: ChaCha12Rng,
+    ) -> ReplicaManager {
         ReplicaManager {
             logs,
             produces: Mutex::new(Purgatory::new()),
             fetches: Mutex::new(Purgatory::new()),
+            sessions: Mutex::new(sessions),
+            random: Mutex::new(random),
             syncs,
             deadlines,
+            must_stop: AtomicBool::new(false),
         }
     }
 
@@ -132,6 +168,25 @@ impl ReplicaManager {
         self.syncs.want(partition.key, &partition.log);
     }
 
+    /// Asks for the syncs that `flush.ms` makes due.
+    pub(crate) fn want_due_syncs(&self, now: Now) {
+        self.want_syncs(|log| log.settings().flush_ms < i64::MAX && log.is_sync_due(now));
+    }
+
+    /// Asks for a sync of every log that is not on the disk to its end.
+    pub(crate) fn want_all_syncs(&self) {
+        self.want_syncs(|_| true);
+    }
+
+    fn want_syncs(&self, is_wanted: impl Fn(&UnifiedLog) -> bool) {
+        for log in self.logs.manager().logs() {
+            let Some(topic_id) = log.topic_id() else { continue };
+            if log.durable_end_offset() < log.log_end_offset() && is_wanted(&log) {
+                self.syncs.want(LogKey { topic_id, partition: log.topic_partition().partition }, &log);
+            }
+        }
+    }
+
     /// Appends a client's batch.
     pub(crate) fn append(
         &self,
@@ -145,7 +200,15 @@ impl ReplicaManager {
         let validation = partition.log.settings().validation(produce_version >= 7);
         let validated = validator.validate(batch, &validation, ValidationOrigin::Client, now)?;
         let log_append_time = validated.log_append_time;
-        let appended = partition.log.append_validated(now, &validated, durability, TransactionContext::default())?;
+        let is_seen_at_once = durability == Durability::Written;
+        if is_seen_at_once {
+            self.syncs.begin_append(partition.key, &partition.log);
+        }
+        let appended = partition.log.append_validated(now, &validated, durability, TransactionContext::default());
+        if is_seen_at_once {
+            self.syncs.end_append(partition.key);
+        }
+        let appended = appended?;
         if durability == Durability::Synced || appended.is_sync_due {
             self.syncs.want(partition.key, &partition.log);
         }
@@ -177,12 +240,11 @@ impl ReplicaManager {
     /// one whole batch.
     pub(crate) fn fetch(&self, plan: &FetchPlan) -> Fetched {
         let mut fetched = Fetched { partitions: Vec::new(), bytes: 0, has_read_error: false };
-        for partition in plan.topics.iter().flat_map(|topic| &topic.partitions) {
+        for partition in &plan.partitions {
             let read = self.read(plan, partition, fetched.bytes);
             let read = read.unwrap_or_else(|error| {
                 // A client that asks for what is unknown waits, as in Kafka: it may come into being.
-                let is_unknown = matches!(error, ErrorCode::UnknownTopicOrPartition | ErrorCode::UnknownTopicId);
-                fetched.has_read_error |= partition.source.is_ok() || !is_unknown;
+                fetched.has_read_error |= partition.source.is_ok();
                 FetchedPartition::failed(error)
             });
             fetched.bytes += read.records.iter().map(Piece::bytes).sum::<usize>();
@@ -192,9 +254,14 @@ impl ReplicaManager {
     }
 
     fn read(&self, plan: &FetchPlan, partition: &PartitionPlan, taken: usize) -> Result<FetchedPartition, ErrorCode> {
-        let log = &partition.source.as_ref().map_err(|error| *error)?.log;
-        let bytes_max = partition.bytes_max.min(plan.bytes_max.saturating_sub(taken));
-        let data = log.read(partition.offset, bytes_max, plan.isolation, taken == 0).map_err(|error| {
+        let source = partition.source.as_ref().map_err(|error| *error)?;
+        let (log, wanted) = (&source.log, &partition.wanted);
+        source.check_leader_epoch(wanted.current_leader_epoch)?;
+        if let Some(diverging) = diverging_epoch(log, wanted)? {
+            return Ok(FetchedPartition { diverging: Some(diverging), ..FetchedPartition::empty(log) });
+        }
+        let bytes_max = usize::try_from(wanted.bytes_max).unwrap_or(0).min(plan.bytes_max.saturating_sub(taken));
+        let data = log.read(wanted.offset, bytes_max, plan.isolation, taken == 0).map_err(|error| {
             if !matches!(error, ReadError::OffsetOutOfRange { .. }) {
                 tracing::error!(partition = %log.topic_partition(), %error, "a fetch could not be served");
             }
@@ -205,8 +272,31 @@ impl ReplicaManager {
             high_watermark: data.high_watermark,
             last_stable_offset: data.last_stable_offset,
             log_start_offset: data.log_start_offset,
+            aborted_transactions: data.aborted_transactions,
+            diverging: None,
             records: data.records,
         })
+    }
+
+    /// The fetch sessions.
+    pub(crate) fn sessions(&self) -> MutexGuard<'_, FetchSessionCache> {
+        self.sessions.lock().expect("nobody panics while holding the sessions: panics abort the process")
+    }
+
+    /// Opens a fetch session with everything that an answer tells. 0 if there is no room.
+    pub(crate) fn open_session(
+        &self,
+        now: Instant,
+        uses_topic_ids: bool,
+        told: impl Iterator<Item = (SessionPartition, Option<Told>)>,
+    ) -> i32 {
+        let mut random = self.random.lock().expect("nobody panics while drawing: panics abort the process");
+        self.sessions().open(now, uses_topic_ids, told, || random.next_u32())
+    }
+
+    /// Whether a topic with this id exists.
+    pub(crate) fn knows_topic(&self, topic_id: TopicId) -> bool {
+        self.find_by_id(topic_id, PartitionIndex(0)).is_some()
     }
 
     /// Parks a fetch until enough bytes are there. Returns it at once if they are by now.
@@ -216,55 +306,74 @@ impl ReplicaManager {
         self.deadlines.add(deadline);
         self.fetches().watch(ticket, plan, keys.clone(), deadline);
         // Data may have come between the read and the watch: then nobody would come again.
-        keys.iter().flat_map(|key| self.complete_fetches(*key)).collect()
+        keys.iter().flat_map(|key| self.complete_fetches(now, *key)).collect()
     }
 
     /// Completes the fetches that the growth of a log's readable part satisfies.
-    pub(crate) fn high_watermark_moved(&self, _now: Now, key: LogKey) -> Vec<Completion> {
-        self.complete_fetches(key)
+    pub(crate) fn high_watermark_moved(&self, now: Now, key: LogKey) -> Vec<Completion> {
+        self.complete_fetches(now, key)
     }
 
     /// Ends what waits for a partition that is gone.
-    pub(crate) fn removed(&self, key: LogKey) -> Vec<Completion> {
+    pub(crate) fn removed(&self, now: Now, key: LogKey) -> Vec<Completion> {
         let mut completions = self.complete_produces(key);
-        completions.extend(self.complete_fetches(key));
+        completions.extend(self.complete_fetches(now, key));
         completions
     }
 
     /// What to sync now, if anything waits for it.
     pub(crate) fn begin_sync(&self) -> Option<(SyncRound, SyncJob)> {
         let mut covered: Vec<(LogKey, Arc<UnifiedLog>, SyncPoint)> = Vec::new();
+        let mut lost: Vec<LogKey> = Vec::new();
         for (key, log) in self.syncs.take() {
             match log.sync_point() {
                 Ok(point) => covered.push((key, log, point)),
                 Err(error) => {
                     tracing::error!(partition = %log.topic_partition(), %error, "a log cannot be synced and goes offline");
                     log.sync_failed();
+                    lost.push(key);
                 }
             }
         }
-        if covered.is_empty() {
+        if covered.is_empty() && lost.is_empty() {
             return None;
         }
         let job = self.logs.sync_job(covered.iter().map(|(_, _, point)| point));
-        Some((SyncRound { covered }, job))
+        Some((SyncRound { covered, lost }, job))
     }
 
     /// Takes the outcome of a sync: answers those whose batches it covered.
-    pub(crate) fn end_sync(&self, _now: Now, round: SyncRound, result: Result<(), DiskError>) -> Vec<Completion> {
+    pub(crate) fn end_sync(&self, now: Now, round: SyncRound, result: Result<(), DiskError>) -> Vec<Completion> {
+        let result = if zoo::is(Bug::FsyncErrorIgnored) { Ok(()) } else { result };
         if let Err(error) = &result {
             tracing::error!(%error, "a sync failed: what is on disk is unknown, so the broker must stop; its logs are checked at the next start");
+            self.must_stop.store(true, Ordering::Release);
         }
         let mut completions = Vec::new();
-        for (key, log, point) in round.covered {
+        for (_, log, point) in &round.covered {
             match &result {
-                Ok(()) => log.synced(&point),
+                Ok(()) => log.synced(point),
                 Err(_) => log.sync_failed(),
             }
+        }
+        let keys = round.keys();
+        self.syncs.forget_synced(&keys);
+        for key in keys.into_iter().chain(round.lost) {
             completions.extend(self.complete_produces(key));
-            completions.extend(self.complete_fetches(key));
+            completions.extend(self.complete_fetches(now, key));
         }
         completions
+    }
+
+    /// Whether the broker cannot go on, since nobody knows what is on the disk.
+    pub(crate) fn must_stop(&self) -> bool {
+        self.must_stop.load(Ordering::Acquire)
+    }
+
+    /// Says that the broker cannot go on; the role that syncs is the one to hear of it.
+    pub(crate) fn stop(&self) {
+        self.must_stop.store(true, Ordering::Release);
+        self.syncs.wake();
     }
 
     /// Ends what has waited long enough.
@@ -273,14 +382,27 @@ impl ReplicaManager {
         let fetches = self.fetches().expire(now.instant);
         let produces =
             produces.into_iter().map(|(ticket, delayed)| Completion { ticket, answer: delayed.answer(ticket) });
-        let fetches =
-            fetches.into_iter().map(|(ticket, plan)| Completion { ticket, answer: plan.answer(self, ticket) });
+        let fetches = fetches
+            .into_iter()
+            .map(|(ticket, plan)| Completion { ticket, answer: plan.answer(now.instant, self, ticket) });
         produces.chain(fetches).collect()
+    }
+
+    /// Ends every parked fetch with what there is: the broker is about to stop.
+    pub(crate) fn release_fetches(&self, now: Now) -> Vec<Completion> {
+        let released = self.fetches().expire(Instant(u64::MAX));
+        self.answered(now, released)
     }
 
     /// The next deadline of anything parked.
     pub(crate) fn next_deadline(&self) -> Option<Instant> {
         [self.produces().next_deadline(), self.fetches().next_deadline()].into_iter().flatten().min()
+    }
+
+    /// Ends the parked fetch of a connection with what there is.
+    pub(crate) fn peer_finished(&self, now: Now, connection: ConnectionId) -> Vec<Completion> {
+        let released = self.fetches().remove_connection(connection);
+        self.answered(now, released)
     }
 
     /// Forgets what a connection waits for: nobody is there to be answered.
@@ -294,9 +416,16 @@ impl ReplicaManager {
         done.into_iter().map(|(ticket, delayed)| Completion { ticket, answer: delayed.answer(ticket) }).collect()
     }
 
-    fn complete_fetches(&self, key: LogKey) -> Vec<Completion> {
+    fn complete_fetches(&self, now: Now, key: LogKey) -> Vec<Completion> {
         let done = self.fetches().complete_where(&key, |plan| plan.is_complete(self));
-        done.into_iter().map(|(ticket, plan)| Completion { ticket, answer: plan.answer(self, ticket) }).collect()
+        self.answered(now, done)
+    }
+
+    /// The answers of fetches, with what there is now.
+    fn answered(&self, now: Now, fetches: Vec<(Ticket, FetchPlan)>) -> Vec<Completion> {
+        let answer =
+            |(ticket, plan): (Ticket, FetchPlan)| Completion { ticket, answer: plan.answer(now.instant, self, ticket) };
+        fetches.into_iter().map(answer).collect()
     }
 
     fn produces(&self) -> MutexGuard<'_, Purgatory<LogKey, DelayedProduce>> {

@@ -17,7 +17,7 @@ pub enum Step {
     },
     /// The driver is to run this sync and to hand its outcome to [`Role::job_done`]; other roles go on meanwhile.
     Job(SyncJob),
-    /// The role has ended and must not be stepped again.
+    /// The role cannot go on, nor can the broker: its process must end, as after a failed sync.
     Stopped,
 }
 

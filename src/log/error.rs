@@ -5,8 +5,8 @@
 use crate::env::DiskError;
 use crate::types::Offset;
 
-/// Why an append did not happen. Nothing of it is in the log, except for [`AppendError::Disk`]: then the log is offline and the
-/// outcome is unknown until it is loaded again.
+/// Why an append did not happen. Nothing of it is in the log. Only if the log is offline after an [`AppendError::Disk`], a part may be in
+/// its file: the outcome is unknown until the log is loaded again.
 #[derive(Debug, thiserror::Error)]
 pub enum AppendError {
     /// There is no batch, or a malformed one (Kafka: INVALID_RECORD).

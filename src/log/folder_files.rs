@@ -41,9 +41,7 @@ impl FolderFiles {
         let mut files = FolderFiles::default();
         for entry in &entries {
             match parse_file_name(&entry.name) {
-                Some((offset, LOG)) => {
-                    drop(files.segments.insert(offset, SegmentBytes { log: entry.bytes, ..SegmentBytes::default() }))
-                }
+                Some((offset, LOG)) => files.segments.entry(offset).or_default().log = entry.bytes,
                 Some((offset, SNAPSHOT)) => drop(files.snapshots.insert(offset)),
                 _ => {}
             }

@@ -15,6 +15,15 @@ use crate::types::{LeaderEpoch, Offset};
 /// The file's name.
 pub(super) const LEADER_EPOCH_CHECKPOINT: &str = "leader-epoch-checkpoint";
 
+/// A file that waits beside the one that it will replace.
+#[derive(Clone, Debug)]
+pub(super) struct WrittenEpochs {
+    /// To be synced.
+    pub(super) file: Arc<dyn DiskFile>,
+    /// What to give to [`LeaderEpochCache::replace`] after that.
+    pub(super) changes: u64,
+}
+
 /// Where each leader epoch begins. Kafka's `LeaderEpochFileCache`.
 #[derive(Debug)]
 pub(super) struct LeaderEpochCache {
@@ -24,6 +33,8 @@ pub(super) struct LeaderEpochCache {
     /// Counts changes; `written` is the count that the file holds.
     changes: u64,
     written: u64,
+    /// The file that waits for its sync.
+    beside: Option<WrittenEpochs>,
 }
 
 impl LeaderEpochCache {
@@ -37,7 +48,7 @@ impl LeaderEpochCache {
         let starts = read.as_deref().and_then(parse);
         let is_trusted = starts.is_some();
         let starts = starts.unwrap_or_default();
-        Ok((LeaderEpochCache { disk, path, starts, changes: 0, written: 0 }, is_trusted))
+        Ok((LeaderEpochCache { disk, path, starts, changes: 0, written: 0, beside: None }, is_trusted))
     }
 
     /// The latest epoch.
@@ -104,15 +115,18 @@ impl LeaderEpochCache {
         self.starts.iter().take_while(|(_, start)| **start <= offset).last().map(|(epoch, _)| *epoch)
     }
 
-    /// If the file is behind: writes the new one beside it. Returns it, to be synced, and the count to give to
-    /// [`LeaderEpochCache::replace`] after that.
-    pub(super) fn write_beside(&self) -> Result<Option<(Arc<dyn DiskFile>, u64)>, DiskError> {
+    /// If the file is behind: writes the new one beside it.
+    pub(super) fn write_beside(&mut self) -> Result<Option<WrittenEpochs>, DiskError> {
         if self.changes == self.written {
             return Ok(None);
         }
+        if let Some(beside) = self.beside.as_ref().filter(|beside| beside.changes == self.changes) {
+            return Ok(Some(beside.clone()));
+        }
         let file = self.disk.open(&path_beside(&self.path), OpenMode::CreateEmpty)?;
         file.append(&[std::io::IoSlice::new(self.text().as_bytes())])?;
-        Ok(Some((file, self.changes)))
+        self.beside = Some(WrittenEpochs { file, changes: self.changes });
+        Ok(self.beside.clone())
     }
 
     /// Puts the synced file in the place of the old one, unless a newer one is on its way. The folder is then owed a sync.
@@ -122,6 +136,7 @@ impl LeaderEpochCache {
         }
         self.disk.rename(&path_beside(&self.path), &self.path)?;
         self.written = changes;
+        self.beside = None;
         Ok(true)
     }
 
@@ -130,6 +145,7 @@ impl LeaderEpochCache {
         if self.changes != self.written {
             replace_text(&*self.disk, &self.path, &self.text())?;
             self.written = self.changes;
+            self.beside = None;
         }
         Ok(())
     }
@@ -218,7 +234,7 @@ mod tests {
     fn the_file_is_replaced_only_after_it_was_synced_and_by_the_newest_only() {
         let disk = disk();
         let mut cache = filled(&disk);
-        let (file, changes) = cache.write_beside().unwrap().unwrap();
+        let WrittenEpochs { file, changes } = cache.write_beside().unwrap().unwrap();
         assert!(disk.read(PATH).is_none());
         file.sync().unwrap();
         assert!(cache.replace(changes).unwrap());
@@ -226,7 +242,7 @@ mod tests {
         assert!(cache.write_beside().unwrap().is_none());
 
         cache.assign(LeaderEpoch(7), Offset(40));
-        let (_, changes) = cache.write_beside().unwrap().unwrap();
+        let WrittenEpochs { changes, .. } = cache.write_beside().unwrap().unwrap();
         cache.assign(LeaderEpoch(8), Offset(50));
         assert!(!cache.replace(changes).unwrap());
         let (cache, is_trusted) = load(&disk);

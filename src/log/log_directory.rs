@@ -63,6 +63,9 @@ impl LogDirectory {
         disk.create_directory(path)?;
         let lock = disk.lock(&path.join(LOCK_FILE))?;
         let mut properties = MetaProperties::read(disk, path)?;
+        if properties.is_none() {
+            sync_names(disk, path)?;
+        }
         if properties.as_ref().is_none_or(|properties| properties.directory_id.is_none()) {
             let fresh = identify();
             let mut known = properties.unwrap_or_else(|| fresh.clone());
@@ -138,6 +141,20 @@ impl LogDirectory {
         offset_checkpoint::write(disk, &self.path.join(RECOVERY_POINTS), recovery_points)?;
         offset_checkpoint::write(disk, &self.path.join(LOG_STARTS), log_starts)
     }
+}
+
+/// Waits until the name of a new directory is on disk, and those of the directories above it, which may be as new: else a power cut
+/// takes everything in it along, however often that was synced.
+fn sync_names(disk: &dyn Disk, path: &Path) -> Result<(), DiskError> {
+    for above in path.ancestors().skip(1) {
+        let above = if above.as_os_str().is_empty() { Path::new(".") } else { above };
+        match disk.sync_directory(above) {
+            // One that this process may not even open was not made by it.
+            Err(DiskError::Io { source, .. }) if source.kind() == std::io::ErrorKind::PermissionDenied => {}
+            result => result?,
+        }
+    }
+    Ok(())
 }
 
 /// A new directory's id in Kafka's text form. Kafka keeps ids that begin with a dash away from command lines.

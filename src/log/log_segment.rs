@@ -122,11 +122,6 @@ impl LogSegment {
         }
     }
 
-    /// Offset of its first record, or where it would be.
-    pub(super) fn base_offset(&self) -> Offset {
-        self.base_offset
-    }
-
     /// Length of its batches.
     pub(super) fn bytes(&self) -> u64 {
         self.bytes

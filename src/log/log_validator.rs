@@ -47,6 +47,8 @@ pub struct ValidationSettings {
     pub timestamp_after_max_ms: i64,
     /// The longest record of a compressed batch (`max.decompressed.message.bytes`).
     pub decompressed_message_bytes_max: usize,
+    /// The most that a compressed batch may hold in all; Kafka knows no such bound.
+    pub decompressed_body_bytes_max: usize,
     /// Whether the request is recent enough for zstd (KIP-110: Produce version 7).
     pub is_zstd_allowed: bool,
 }
@@ -62,6 +64,7 @@ impl Default for ValidationSettings {
             timestamp_before_max_ms: i64::MAX,
             timestamp_after_max_ms: 3_600_000,
             decompressed_message_bytes_max: 2_147_483_639,
+            decompressed_body_bytes_max: DECOMPRESSED_BODY_BYTES_MAX,
             is_zstd_allowed: true,
         }
     }
@@ -137,7 +140,7 @@ impl LogValidator {
     ) -> Result<RecordChecks, ValidationError> {
         let limits = ScanLimits {
             record_bytes_max: settings.decompressed_message_bytes_max,
-            body_bytes_max: DECOMPRESSED_BODY_BYTES_MAX,
+            body_bytes_max: settings.decompressed_body_bytes_max,
         };
         let rules = RecordRules::new(batch, settings, now);
         let mut checks = RecordChecks::new();
@@ -157,7 +160,7 @@ impl LogValidator {
         settings: &ValidationSettings,
         now: Now,
     ) -> Result<ValidatedBatch<'static>, ValidationError> {
-        let body = batch.decompressed_body(&mut self.decompressor, DECOMPRESSED_BODY_BYTES_MAX)?;
+        let body = batch.decompressed_body(&mut self.decompressor, settings.decompressed_body_bytes_max)?;
         let log_append_time = append_time(settings, now);
         let mut builder = RecordBatchBuilder::new()
             .producer(batch.producer_id(), batch.producer_epoch(), batch.base_sequence())
@@ -183,7 +186,12 @@ fn single_batch(records: &[u8]) -> Result<RecordBatch<'_>, ValidationError> {
     }
     match RecordBatch::parse(records) {
         Ok((batch, [])) => Ok(batch),
-        Ok(_) => Err(ValidationError::MoreThanOneBatch),
+        Ok((_, rest)) => match BatchHeader::parse(rest) {
+            Ok(_) | Err(BatchError::Torn { .. } | BatchError::OldMagic { .. }) => {
+                Err(ValidationError::MoreThanOneBatch)
+            }
+            Err(error) => Err(ValidationError::Corrupt(error)),
+        },
         Err(BatchError::Torn { .. }) => Err(ValidationError::NoBatch),
         Err(BatchError::OldMagic { magic, .. }) => Err(ValidationError::OldMagic(magic)),
         Err(error) => Err(ValidationError::Corrupt(error)),

@@ -31,9 +31,9 @@ impl MetaProperties {
         let path = directory.join(META_PROPERTIES);
         let Some(text) = read_text(disk, &path)? else { return Ok(None) };
         let value = |key: &str| {
-            let pairs =
+            let mut pairs =
                 text.lines().filter(|line| !line.starts_with(['#', '!'])).filter_map(|line| line.split_once('='));
-            pairs.filter(|(name, _)| name.trim() == key).map(|(_, value)| value.trim().to_owned()).last()
+            pairs.rfind(|(name, _)| name.trim() == key).map(|(_, value)| value.trim().to_owned())
         };
         if value("version").as_deref() != Some(VERSION) {
             return Err(LogError::malformed(&path, "its version is not 1"));

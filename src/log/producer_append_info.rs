@@ -5,7 +5,7 @@
 use crate::log::append::AppendOrigin;
 use crate::log::error::AppendError;
 use crate::log::producer_state_entry::{BatchMetadata, NO_EPOCH, NO_SEQUENCE, ProducerStateEntry};
-use crate::record::{BatchHeader, RecordBatch};
+use crate::record::{BatchHeader, ControlRecord, RecordBatch};
 use crate::types::{Offset, ProducerEpoch, ProducerId};
 
 /// The version of the transaction protocol that raises the producer's epoch with every transaction (KIP-890).
@@ -26,14 +26,12 @@ impl EndTransactionMarker {
     /// The marker in a control batch; `None` for control records of other kinds.
     pub(super) fn read(batch: &RecordBatch<'_>) -> Option<EndTransactionMarker> {
         let record = batch.records()?.next()?.ok()?;
-        let kind = i16::from_be_bytes(*record.key?.get(2..)?.first_chunk()?);
-        let coordinator_epoch = i32::from_be_bytes(*record.value?.get(2..)?.first_chunk()?);
-        let is_abort = match kind {
-            0 => true,
-            1 => false,
-            _ => return None,
-        };
-        Some(EndTransactionMarker { is_abort, coordinator_epoch, timestamp: record.timestamp })
+        match ControlRecord::from_record(&record) {
+            Ok(ControlRecord::EndTransaction { is_commit, coordinator_epoch }) => {
+                Some(EndTransactionMarker { is_abort: !is_commit, coordinator_epoch, timestamp: record.timestamp })
+            }
+            _ => None,
+        }
     }
 }
 

@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 
 use crate::limits::PRODUCER_BATCHES_REMEMBERED;
 use crate::types::{Offset, ProducerEpoch, ProducerId};
+use crate::zoo::{self, Bug};
 
 /// The sequence number that stands for none.
 pub(super) const NO_SEQUENCE: i32 = -1;
@@ -96,6 +97,7 @@ impl ProducerStateEntry {
             return None;
         }
         let is_same = |batch: &&BatchMetadata| batch.first_sequence() == first && batch.last_sequence == last;
-        self.batches.iter().find(is_same).copied()
+        let looked_at = if zoo::is(Bug::DedupKeepsLastSequence) { 1 } else { self.batches.len() };
+        self.batches.iter().rev().take(looked_at).find(is_same).copied()
     }
 }

@@ -18,6 +18,7 @@ use crate::log::producer_state_entry::ProducerStateEntry;
 use crate::log::unified_log::LogOffsetMetadata;
 use crate::record::RecordBatch;
 use crate::types::{Offset, ProducerEpoch, ProducerId, WallTime};
+use crate::zoo::{self, Bug};
 
 /// Largest snapshot that is read; ten million producers are fewer.
 const SNAPSHOT_BYTES_MAX: u64 = 512 << 20;
@@ -65,11 +66,6 @@ impl ProducerStateManager {
     /// Says that the state is that of the log up to `end`.
     pub(super) fn set_end(&mut self, end: Offset) {
         self.end = end;
-    }
-
-    /// Whether nobody is known.
-    pub(super) fn is_empty(&self) -> bool {
-        self.producers.is_empty()
     }
 
     /// All known producers, by id.
@@ -152,7 +148,7 @@ impl ProducerStateManager {
         place: LogOffsetMetadata,
     ) -> Vec<(CompletedTransaction, Offset)> {
         self.end = batch.next_offset();
-        if !batch.has_producer_id() {
+        if !batch.has_producer_id() || zoo::is(Bug::ProducerStateNotRebuilt) {
             return Vec::new();
         }
         let marker = if batch.is_control_batch() { EndTransactionMarker::read(batch) } else { None };

@@ -4,6 +4,7 @@
 
 use std::path::PathBuf;
 
+use crate::limits::DECOMPRESSED_BODY_BYTES_MAX;
 use crate::log::log_validator::ValidationSettings;
 use crate::record::{Compression, TimestampType};
 use crate::types::BrokerId;
@@ -79,6 +80,7 @@ impl LogSettings {
             timestamp_before_max_ms: self.timestamp_before_max_ms,
             timestamp_after_max_ms: self.timestamp_after_max_ms,
             decompressed_message_bytes_max: self.decompressed_message_bytes_max as usize,
+            decompressed_body_bytes_max: DECOMPRESSED_BODY_BYTES_MAX,
             is_zstd_allowed,
         }
     }

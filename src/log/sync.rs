@@ -7,8 +7,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::env::{DiskError, DiskFile, SyncJob};
+use crate::log::leader_epoch_cache::WrittenEpochs;
 use crate::log::unified_log::{LogOffsetMetadata, LogState, LogStatus, UnifiedLog};
 use crate::types::{Now, Offset};
+use crate::zoo::{self, Bug};
 
 /// What is to be synced so that the log is on disk up to `end`.
 #[derive(Clone, Debug)]
@@ -147,7 +149,8 @@ impl SyncState {
 impl LogState {
     /// Sets the high watermark: the log's end, or the first append that must stay unseen.
     pub(super) fn advance_high_watermark(&mut self) {
-        self.high_watermark = self.sync.first_hidden().unwrap_or(self.end);
+        let hidden = self.sync.first_hidden().filter(|_| !zoo::is(Bug::HighWatermarkBeforeFsync));
+        self.high_watermark = hidden.unwrap_or(self.end);
         self.producers.high_watermark_moved(self.high_watermark.offset);
     }
 }
@@ -164,9 +167,9 @@ impl UnifiedLog {
             point.files.extend(active);
             match state.epochs.write_beside() {
                 Ok(None) => {}
-                Ok(Some((file, epochs))) => {
+                Ok(Some(WrittenEpochs { file, changes })) => {
                     point.files.push(file);
-                    point.epochs = Some(epochs);
+                    point.epochs = Some(changes);
                 }
                 // A full disk must not keep records from being synced; a recovery finds the epochs in the batches.
                 Err(_) => point.epochs = Some(u64::MAX),
@@ -182,7 +185,7 @@ impl UnifiedLog {
     /// Takes note that the sync of `point` succeeded: moves the durable end, and with it the high watermark.
     pub fn synced(&self, point: &SyncPoint) {
         let mut state = self.lock();
-        if state.status == LogStatus::Offline {
+        if state.status != LogStatus::Online {
             return;
         }
         state.sync.cover(point);

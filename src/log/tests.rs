@@ -2,7 +2,6 @@
 //!
 //! It must not look inside a log: only offsets, bytes and files on disk.
 
-mod kafka_export;
 mod log_directories;
 pub(crate) mod memory_disk;
 mod model;

@@ -90,11 +90,6 @@ impl TimeIndex {
         self.entries.entries() >= (bytes_max as usize / TIME_ENTRY_BYTES).saturating_sub(1)
     }
 
-    /// Whether it has no entry.
-    pub(super) fn is_empty(&self) -> bool {
-        self.entries.entries() == 0
-    }
-
     /// Writes what waits in memory.
     pub(super) fn write(&mut self) -> Result<(), DiskError> {
         self.entries.write()

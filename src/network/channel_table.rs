@@ -4,6 +4,7 @@
 
 use crate::env::Token;
 use crate::types::{ConnectionId, ProcessorId};
+use crate::zoo::{self, Bug};
 
 /// Slots with generations. A slot's generation grows with each use, so that no token and no connection id comes twice.
 #[derive(Debug)]
@@ -61,7 +62,7 @@ impl<C> ChannelTable<C> {
         }
         let channel = slot.channel.take()?;
         if let Some(generation) = slot.generation.checked_add(1) {
-            slot.generation = generation;
+            slot.generation = if zoo::is(Bug::SlotReuseWithoutGeneration) { slot.generation } else { generation };
             self.free.push(token.index);
         }
         Some(channel)

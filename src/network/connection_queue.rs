@@ -4,10 +4,8 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
-use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
-
+use super::sync::{AtomicBool, Ordering, Receiver, Sender, TrySendError, bounded};
 use crate::env::Wake;
 use crate::limits::CONNECTION_QUEUE_CAPACITY;
 

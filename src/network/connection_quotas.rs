@@ -176,6 +176,7 @@ impl ConnectionQuotas {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
     use std::sync::atomic::{AtomicU32, Ordering};
 
     struct CountingWake(AtomicU32);
@@ -241,5 +242,54 @@ mod tests {
         assert!(!held.is_empty());
         assert!(held.iter().all(|until| *until <= now(6_000).instant));
         assert_eq!(quotas.record_arrival(0, now(5_000)), None, "the other listener is free");
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_comes_and_goes_the_counts_are_those_who_are_there_and_no_limit_is_passed(
+            moves in proptest::collection::vec((any::<bool>(), 0..2_usize, 0..4_u8), 0..200),
+            connections_max in 0..12_u32,
+            listener_max in 0..12_u32,
+            address_max in 0..5_u32,
+        ) {
+            let (quotas, waker) = quotas(|limits| {
+                limits.inter_broker_listener = None;
+                limits.connections_max = connections_max;
+                limits.connections_per_ip_max = address_max;
+                limits.listeners[1].connections_max = listener_max;
+            });
+            let mut there: Vec<(usize, IpAddr)> = Vec::new();
+            let mut has_waiting = false;
+            for (comes, listener, address) in moves {
+                let address = IpAddr::from([10, 0, 0, address]);
+                if comes {
+                    let of_listener = there.iter().filter(|(other, _)| *other == listener).count();
+                    let of_address = there.iter().filter(|(_, other)| *other == address).count();
+                    let is_full = there.len() as u32 >= connections_max
+                        || listener == 1 && of_listener as u32 >= listener_max;
+                    let expected = match () {
+                        () if is_full => Admission::Full,
+                        () if of_address as u32 >= address_max => Admission::TooManyFromAddress,
+                        () => Admission::Admitted,
+                    };
+                    prop_assert_eq!(quotas.admit(listener, address), expected);
+                    has_waiting |= is_full;
+                    if expected == Admission::Admitted {
+                        there.push((listener, address));
+                    }
+                } else if !there.is_empty() {
+                    let (listener, address) = there.swap_remove(there.len() / 2);
+                    let woken = waker.0.load(Ordering::SeqCst);
+                    quotas.leave(listener, address);
+                    prop_assert_eq!(waker.0.load(Ordering::SeqCst) > woken, has_waiting, "who waits is woken, once");
+                    has_waiting = false;
+                }
+                prop_assert_eq!(quotas.total() as usize, there.len());
+                prop_assert!(!quotas.is_exceeded(0));
+            }
+            there.into_iter().for_each(|(listener, address)| quotas.leave(listener, address));
+            prop_assert_eq!(quotas.total(), 0);
+            prop_assert!(quotas.counts().per_ip.is_empty(), "an address that is gone takes no memory");
+        }
     }
 }

@@ -12,6 +12,7 @@ use super::network_send::{NetworkSend, SendProgress};
 use super::request::RequestTimes;
 use crate::env::{Connection, Piece};
 use crate::types::{Instant, Ticket};
+use crate::zoo::{self, Bug};
 
 /// The request of a channel that is in work.
 #[derive(Clone, Copy, Debug)]
@@ -35,6 +36,8 @@ pub(crate) struct KafkaChannel<C> {
     pub(crate) throttled_until: Option<Instant>,
     /// An edge has come and the socket was not found dry since.
     pub(crate) is_readable: bool,
+    /// The handlers know that its peer sends nothing more.
+    pub(crate) is_peer_finished: bool,
     /// It stands in its Processor's queue of channels to read.
     pub(crate) is_queued_to_read: bool,
     /// It is registered for writable events.
@@ -54,6 +57,7 @@ impl<C: Connection> KafkaChannel<C> {
             in_flight: None,
             throttled_until: None,
             is_readable: true,
+            is_peer_finished: false,
             is_queued_to_read: false,
             wants_writable: false,
             receive: NetworkReceive::default(),
@@ -64,7 +68,7 @@ impl<C: Connection> KafkaChannel<C> {
 
     /// Whether the Processor may read it now.
     pub(crate) fn may_be_read(&self) -> bool {
-        self.is_readable && self.mute == MuteState::NotMuted
+        self.is_readable && (self.mute == MuteState::NotMuted || zoo::is(Bug::NoMuteWhileProcessing))
     }
 
     /// Reads towards the next frame.
@@ -77,7 +81,8 @@ impl<C: Connection> KafkaChannel<C> {
     ) -> io::Result<Received> {
         debug_assert!(self.may_be_read(), "a muted channel is never read");
         let received = self.receive.read_from(&mut self.connection, scratch, frame_bytes_max, pool, budget_bytes)?;
-        if matches!(received, Received::Blocked) {
+        let is_one_frame = matches!(received, Received::Frame(_)) && zoo::is(Bug::EdgeReadOnce);
+        if matches!(received, Received::Blocked) || is_one_frame {
             self.is_readable = false;
         }
         Ok(received)
@@ -85,6 +90,10 @@ impl<C: Connection> KafkaChannel<C> {
 
     /// Mutes it for a request that was queued. `None` where Kafka calls that illegal.
     pub(crate) fn request_received(&mut self, in_flight: InFlight) -> Option<()> {
+        if zoo::is(Bug::NoMuteWhileProcessing) {
+            self.in_flight = Some(in_flight);
+            return Some(());
+        }
         self.mute = self.mute.muted().after(MuteEvent::RequestReceived)?;
         self.in_flight = Some(in_flight);
         Some(())
@@ -106,16 +115,20 @@ impl<C: Connection> KafkaChannel<C> {
 
     /// Says that the response of the request in work is done with, and unmutes if nothing else holds it.
     pub(crate) fn response_sent(&mut self) -> Option<InFlight> {
+        if zoo::is(Bug::NoMuteWhileProcessing) {
+            return self.in_flight;
+        }
         self.mute = self.mute.after(MuteEvent::ResponseSent)?.unmuted();
         self.in_flight.take()
     }
 
     /// Begins to send an answer. `None` if one is being sent already.
     pub(crate) fn begin_send(&mut self, pieces: Vec<Piece>) -> Option<()> {
-        if self.send.is_some() {
-            return None;
+        match &mut self.send {
+            Some(send) if zoo::is(Bug::NoMuteWhileProcessing) => send.add(pieces),
+            Some(_) => return None,
+            None => self.send = Some(NetworkSend::new(pieces)),
         }
-        self.send = Some(NetworkSend::new(pieces));
         Some(())
     }
 

@@ -18,11 +18,14 @@ mod network_send; // an answer that is going out
 mod processor; // owns channels: reads frames, writes answers
 mod request; // what goes through the queues
 mod request_channel; // the queues between Processors and handlers
+mod sync; // what the queues are made of
+#[doc(hidden)]
+pub mod testing; // bytes through reader and writer in any cuts, for fuzz targets and property tests
 
 pub use acceptor::Acceptor;
 pub use connection_queue::ConnectionQueue;
 pub use connection_quotas::{ConnectionLimits, ConnectionQuotas, ListenerLimits};
 pub use memory_pool::MemoryPool;
 pub use processor::{Processor, ProcessorSettings, ProcessorShared};
-pub use request::{ListenerContext, Request, RequestTimes, Response, ResponseKind};
+pub use request::{Departure, ListenerContext, Request, RequestTimes, Response, ResponseKind};
 pub use request_channel::RequestChannel;

@@ -11,6 +11,7 @@ use bytes::{Buf, Bytes, BytesMut};
 use super::memory_pool::MemoryPool;
 use crate::env::Connection;
 use crate::limits::FRAME_PREFIX_BYTES;
+use crate::zoo::{self, Bug};
 
 /// What a read came to.
 #[derive(Debug)]
@@ -67,7 +68,12 @@ impl NetworkReceive {
             match self.read_once(connection, scratch) {
                 Ok(0) => return Ok(Received::Ended),
                 Ok(read) => budget_bytes = budget_bytes.saturating_sub(read),
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(Received::Blocked),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    if self.body.is_none() && zoo::is(Bug::LengthPrefixSplit) {
+                        self.surplus.clear();
+                    }
+                    return Ok(Received::Blocked);
+                }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
             }

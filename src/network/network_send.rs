@@ -8,6 +8,7 @@ use std::io::{self, IoSlice};
 use bytes::Buf;
 
 use crate::env::{Connection, Piece};
+use crate::zoo::{self, Bug};
 
 /// The most slices that one vectored write takes: an answer of several partitions alternates short heads and records.
 const SLICES_MAX: usize = 32;
@@ -30,6 +31,11 @@ pub(crate) struct NetworkSend {
 impl NetworkSend {
     pub(crate) fn new(pieces: Vec<Piece>) -> NetworkSend {
         NetworkSend { pieces: pieces.into_iter().filter(|piece| piece.bytes() > 0).collect() }
+    }
+
+    /// Adds the pieces of another answer, as only a planted bug does.
+    pub(crate) fn add(&mut self, pieces: Vec<Piece>) {
+        self.pieces.extend(pieces.into_iter().filter(|piece| piece.bytes() > 0));
     }
 
     /// Writes until all is written or the socket blocks. An error means that the connection is of no use any more: also when a
@@ -73,6 +79,9 @@ impl NetworkSend {
         while written > 0 {
             let front = self.pieces.front_mut().expect("no more is written than there was");
             let step = written.min(front.bytes());
+            if step < front.bytes() && zoo::is(Bug::PartialWriteResumesWrong) {
+                return;
+            }
             match front {
                 Piece::Bytes(bytes) => bytes.advance(step),
                 Piece::File { offset, bytes, .. } => {

@@ -20,13 +20,14 @@ use super::likely_cause::likely_cause;
 use super::memory_pool::MemoryPool;
 use super::network_receive::Received;
 use super::network_send::SendProgress;
-use super::request::{ListenerContext, Request, Response, ResponseKind};
+use super::request::{Departure, ListenerContext, Request, Response, ResponseKind};
 use super::request_channel::RequestChannel;
 use crate::env::{Clock, Event, Interest, Piece, Selector, Step, Token};
 use crate::limits::READ_BUDGET_BYTES;
 use crate::metrics::RequestMetrics;
 use crate::protocol::{ApiKey, Decoder, HeaderError, RequestHeader};
 use crate::types::{Instant, Now, ProcessorId, Ticket};
+use crate::zoo::{self, Bug};
 
 /// The buffer through which small frames are read, shared by the channels of a Processor.
 const SCRATCH_BYTES: usize = 16 << 10;
@@ -201,7 +202,10 @@ impl<S: Selector> Processor<S> {
         let Some(in_flight) = &mut channel.in_flight else {
             return self.close(token, "two answers to one request");
         };
-        if in_flight.ticket != response.ticket {
+        if in_flight.ticket != response.ticket
+            && !zoo::is(Bug::NoMuteWhileProcessing)
+            && !zoo::is(Bug::SlotReuseWithoutGeneration)
+        {
             return self.close(token, "an answer to a request that is not in work");
         }
         self.shared.pool.give_back(std::mem::take(&mut in_flight.frame_bytes));
@@ -284,11 +288,22 @@ impl<S: Selector> Processor<S> {
             let Some(event) = self.events.get(index).copied() else { break };
             let Some(channel) = self.channels.get_mut(event.token) else { continue };
             channel.last_used = now.instant;
+            if (event.error || event.write_closed) && channel.in_flight.is_some() {
+                // Nobody is left to be answered: what the request waits for is forgotten at once, not when the answer finds no one.
+                self.close(event.token, "the peer has reset it");
+                continue;
+            }
             if event.readable || event.read_closed || event.error {
                 channel.is_readable = true;
+                let is_leaving = event.read_closed || event.error;
+                if is_leaving && channel.in_flight.is_some() && !std::mem::replace(&mut channel.is_peer_finished, true)
+                {
+                    self.shared.requests.depart(Departure::Finished(connection_id(self.id, event.token)));
+                }
                 self.queue_to_read(event.token);
             }
-            if event.writable && self.channels.get(event.token).is_some_and(KafkaChannel::is_sending) {
+            let writes_on = event.writable && !zoo::is(Bug::WritableEventIgnored);
+            if writes_on && self.channels.get(event.token).is_some_and(KafkaChannel::is_sending) {
                 self.write(event.token);
             }
         }
@@ -454,7 +469,7 @@ impl<S: Selector> Processor<S> {
         self.shared.quotas.leave(self.listener.index, channel.peer.ip());
         self.throttled.retain(|(_, other)| *other != token);
         if channel.in_flight.is_some() {
-            self.shared.requests.connection_closed(connection_id(self.id, token));
+            self.shared.requests.depart(Departure::Closed(connection_id(self.id, token)));
         }
     }
 }

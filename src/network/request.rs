@@ -9,7 +9,7 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use crate::env::Piece;
-use crate::types::{Instant, Ticket};
+use crate::types::{ConnectionId, Instant, Ticket};
 
 /// What every connection of one listener has in common.
 #[derive(Debug)]
@@ -61,6 +61,15 @@ pub enum ResponseKind {
     Close(&'static str),
     /// The handler has parked it; only the times are of interest, the answer comes later.
     Parked,
+}
+
+/// A peer that leaves while a request of it is in work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Departure {
+    /// It sends nothing more; it may still read an answer, and is not to be kept waiting for one.
+    Finished(ConnectionId),
+    /// The connection is gone: nobody is there to be answered.
+    Closed(ConnectionId),
 }
 
 /// A response on its way to the Processor.

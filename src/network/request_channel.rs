@@ -4,19 +4,17 @@
 //! room. Idle handlers are woken newest first, since the newest has the warmest caches. It must not know what a request asks, nor
 //! threads: sleepers are reached through `Wake`.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::Arc;
 
-use crossbeam_channel::{Receiver, Sender, TrySendError, bounded, unbounded};
-
-use super::request::{Request, Response};
+use super::request::{Departure, Request, Response};
+use super::sync::{AtomicBool, Mutex, MutexGuard, Ordering, Receiver, Sender, TrySendError, bounded, unbounded};
 use crate::env::Wake;
 use crate::types::{ConnectionId, ProcessorId};
 
 /// All queues. Processors put requests and take responses, handlers the other way round.
 pub struct RequestChannel {
     requests: (Sender<Request>, Receiver<Request>),
-    closed: (Sender<ConnectionId>, Receiver<ConnectionId>),
+    departures: (Sender<Departure>, Receiver<Departure>),
     processors: Vec<ProcessorEnd>,
     sleepers: Mutex<Sleepers>,
     some_processor_was_refused: AtomicBool,
@@ -46,7 +44,7 @@ impl RequestChannel {
     ) -> RequestChannel {
         RequestChannel {
             requests: bounded(capacity),
-            closed: unbounded(),
+            departures: unbounded(),
             processors: processors.into_iter().map(|waker| ProcessorEnd { responses: unbounded(), waker }).collect(),
             sleepers: Mutex::new(Sleepers { handlers, idle_handlers: Vec::new(), refused_processors: Vec::new() }),
             some_processor_was_refused: AtomicBool::new(false),
@@ -70,7 +68,10 @@ impl RequestChannel {
         // The flag is raised before the second try: room that is made later finds the flag, room made earlier is used here.
         self.some_processor_was_refused.store(true, Ordering::SeqCst);
         match self.requests.0.try_send(refused) {
-            Ok(()) => Ok(()),
+            Ok(()) => {
+                self.wake_handler();
+                Ok(())
+            }
             Err(TrySendError::Full(refused) | TrySendError::Disconnected(refused)) => Err(Box::new(refused)),
         }
     }
@@ -90,7 +91,7 @@ impl RequestChannel {
     /// Says that `handler` is about to sleep. `false` if there is work, so that it must not.
     pub fn handler_sleeps(&self, handler: usize) -> bool {
         let mut sleepers = self.sleepers();
-        if self.requests.1.len() > self.backlog_tolerated || !self.closed.1.is_empty() {
+        if self.requests.1.len() > self.backlog_tolerated || !self.departures.1.is_empty() {
             return false;
         }
         if !sleepers.idle_handlers.contains(&handler) {
@@ -99,16 +100,16 @@ impl RequestChannel {
         true
     }
 
-    /// Tells the handlers that a connection is gone while a request of it was in work.
-    pub(crate) fn connection_closed(&self, connection: ConnectionId) {
+    /// Tells the handlers that a peer leaves while a request of it is in work.
+    pub(crate) fn depart(&self, departure: Departure) {
         // Both ends live in `self`, so the queue is never disconnected.
-        let _ = self.closed.0.send(connection);
+        let _ = self.departures.0.send(departure);
         self.wake_newest_idle_handler();
     }
 
-    /// The next connection that is gone.
-    pub fn take_closed(&self) -> Option<ConnectionId> {
-        self.closed.1.try_recv().ok()
+    /// The next peer that leaves.
+    pub fn take_departure(&self) -> Option<Departure> {
+        self.departures.1.try_recv().ok()
     }
 
     /// Sends a response to the Processor that owns the connection; one to a Processor that is no more is dropped.

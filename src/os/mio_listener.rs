@@ -27,12 +27,13 @@ pub struct MioListener {
 
 impl MioListener {
     /// Listens on `host` and `port`. An empty host means every address, of IPv6 and IPv4 where the machine has both; port 0 lets
-    /// the kernel choose. A name is resolved, which may block, and its first address that can be bound is taken.
+    /// the kernel choose. A name is resolved, which may block, and its first address that this machine has is taken.
     pub fn bind(host: &str, port: u16, options: &ListenOptions) -> io::Result<MioListener> {
         let mut outcome = Err(io::Error::new(io::ErrorKind::AddrNotAvailable, "the host has no address"));
         for address in candidates(host, port)? {
             outcome = bind_address(address, options);
-            if outcome.is_ok() {
+            // A port that is taken for one family must not be served for the other one alone.
+            if !matches!(&outcome, Err(error) if is_missing_family(error)) {
                 break;
             }
         }
@@ -60,6 +61,12 @@ impl Listener for MioListener {
 /// An IPv4 peer of a socket that serves both families has an IPv6 form; people and access lists know the IPv4 one.
 pub(super) fn canonical(address: SocketAddr) -> SocketAddr {
     SocketAddr::new(address.ip().to_canonical(), address.port())
+}
+
+/// Whether the machine lacks the address or its whole family, so that another address may still do.
+fn is_missing_family(error: &io::Error) -> bool {
+    let unsupported = error.raw_os_error() == Some(rustix::io::Errno::AFNOSUPPORT.raw_os_error());
+    unsupported || error.kind() == io::ErrorKind::AddrNotAvailable
 }
 
 fn candidates(host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
@@ -120,6 +127,20 @@ mod tests {
     fn a_bracketed_ipv6_host_is_an_address() {
         assert_eq!(candidates("[::1]", 9092).unwrap(), vec!["[::1]:9092".parse::<SocketAddr>().unwrap()]);
         assert_eq!(candidates("127.0.0.1", 9092).unwrap(), vec!["127.0.0.1:9092".parse::<SocketAddr>().unwrap()]);
+    }
+
+    #[test]
+    fn a_port_in_use_for_one_family_is_refused_for_every_address() {
+        let first = MioListener::bind("::1", 0, &OPTIONS);
+        let Ok(first) = first else { return };
+        let port = first.local_address().unwrap().port();
+        assert_eq!(MioListener::bind("", port, &OPTIONS).unwrap_err().kind(), io::ErrorKind::AddrInUse);
+    }
+
+    #[test]
+    fn an_address_of_another_machine_is_refused() {
+        let error = MioListener::bind("192.0.2.1", 0, &OPTIONS).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::AddrNotAvailable);
     }
 
     #[test]

@@ -118,7 +118,45 @@ fn interest_to_mio(interest: Interest) -> mio::Interest {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::AtomicU64;
+    use std::thread;
+
     use super::*;
+
+    #[test]
+    fn no_wake_is_lost_between_two_threads() {
+        const ROUNDS: u64 = 20_000;
+        /// Far longer than a woken poll takes: a lost wake shows as a poll that ran into it.
+        const PATIENCE: Duration = Duration::from_secs(20);
+        fn play(mut mine: MioSelector, others: &dyn Wake, turn: &AtomicU64, side: u64) {
+            loop {
+                let now = turn.load(Ordering::Acquire);
+                if now >= ROUNDS {
+                    return others.wake();
+                }
+                if now % 2 == side {
+                    turn.store(now + 1, Ordering::Release);
+                    others.wake();
+                } else {
+                    // Dawdles, so that a wake often comes between the look at the turn and the poll.
+                    (0..now % 64 * 5).for_each(|_| std::hint::spin_loop());
+                    mine.poll(&mut Vec::new(), Some(PATIENCE)).unwrap();
+                }
+            }
+        }
+        let sides = [MioSelector::new(8).unwrap(), MioSelector::new(8).unwrap()];
+        let wakers = sides.each_ref().map(Selector::waker);
+        let [first, second] = sides;
+        let turn = Arc::new(AtomicU64::new(0));
+        let start = std::time::Instant::now();
+        let other = {
+            let (turn, waker) = (Arc::clone(&turn), Arc::clone(&wakers[0]));
+            thread::spawn(move || play(second, &*waker, &turn, 1))
+        };
+        play(first, &*wakers[1], &turn, 0);
+        other.join().unwrap();
+        assert!(start.elapsed() < PATIENCE, "a poll slept through a wake");
+    }
 
     #[test]
     fn a_token_survives_mio() {

@@ -4,14 +4,18 @@
 
 use std::sync::Arc;
 use std::thread::JoinHandle;
+use std::time::Duration;
 
-use super::threads::{Phase, run_acceptor, run_handler, run_processor, run_role, wake_all};
+use super::threads::{Countdown, Phase, run_acceptor, run_handler, run_processor, run_role, wake_all};
 use super::{
     FileDisk, MioNetwork, MioSelector, Parker, SystemClock, Termination, raise_descriptor_limit, seed_from_system,
 };
 use crate::config::{Layers, Settings, StaticConfig};
 use crate::env::{Clock, Disk, Wake};
-use crate::server::{Broker, BrokerEnvironment, RoleWakers, StartError};
+use crate::server::{Broker, BrokerEnvironment, Ending, RoleWakers, StartError};
+
+/// How long the end waits for requests in work. Members of groups that wait for others are not worth more.
+const DRAIN_MAX: Duration = Duration::from_secs(5);
 
 /// Runs a broker until SIGTERM or SIGINT.
 pub fn run(fixed: StaticConfig) -> Result<(), StartError> {
@@ -45,7 +49,7 @@ pub fn run(fixed: StaticConfig) -> Result<(), StartError> {
     tracing::info!(listeners = addresses.join(", "), "Klamm is ready");
     termination.wait(None).map_err(system)?;
     tracing::info!("stopping: requests in work are answered first");
-    running.end();
+    running.end()?;
     tracing::info!("stopped");
     Ok(())
 }
@@ -79,11 +83,16 @@ struct Running {
     network: Vec<JoinHandle<()>>,
     others: Vec<JoinHandle<()>>,
     wakers: Vec<Arc<dyn Wake>>,
+    ending: Ending,
+    processors: Arc<Countdown>,
+    clock: Arc<dyn Clock>,
 }
 
 impl Running {
     fn spawn(broker: Broker<MioSelector>, parkers: &Parkers, disk: Arc<dyn Disk>, clock: Arc<dyn Clock>) -> Running {
         let phase = Arc::new(Phase::default());
+        let processors = Arc::new(Countdown::default());
+        let ending = broker.ending();
         let both = || (Arc::clone(&clock), Arc::clone(&phase));
         let mut network = Vec::new();
         for (number, acceptor) in broker.acceptors.into_iter().enumerate() {
@@ -92,7 +101,14 @@ impl Running {
         }
         for (number, (processor, handler)) in broker.processors.into_iter().enumerate() {
             let (clock, phase) = both();
-            network.push(run_processor(&format!("processor-{number}"), processor, handler, clock, phase));
+            network.push(run_processor(
+                &format!("processor-{number}"),
+                processor,
+                handler,
+                clock,
+                phase,
+                processors.begin(),
+            ));
         }
         let mut others = Vec::new();
         for (number, (handler, parker)) in broker.handlers.into_iter().zip(&parkers.handlers).enumerate() {
@@ -105,17 +121,22 @@ impl Running {
         }
         let sleepers = parkers.handlers.iter().chain(&parkers.roles).map(|parker| Arc::clone(parker) as Arc<dyn Wake>);
         let wakers = broker.selector_wakers.into_iter().chain(sleepers).collect();
-        Running { phase, network, others, wakers }
+        Running { phase, network, others, wakers, ending, processors, clock }
     }
 
-    /// Accepts and reads nothing more, answers what is in work, then ends every thread.
-    fn end(self) {
+    /// Accepts and reads nothing more, answers what is in work, ends every thread, and marks the logs as cleanly shut down.
+    fn end(self) -> Result<(), StartError> {
         self.phase.drain();
+        self.ending.drain(self.clock.now());
         wake_all(&self.wakers);
-        join(self.network);
+        if !self.processors.wait(DRAIN_MAX, || self.clock.now().instant) {
+            tracing::warn!("some requests are not answered: their clients see the connection close");
+        }
         self.phase.stop();
         wake_all(&self.wakers);
+        join(self.network);
         join(self.others);
+        Ok(self.ending.shut_down()?)
     }
 }
 

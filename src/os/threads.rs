@@ -4,7 +4,7 @@
 
 use std::panic;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
@@ -14,6 +14,9 @@ use crate::limits::{ACCEPTOR_POLL_MS, PROCESSOR_POLL_MS};
 use crate::network::{Acceptor, Processor};
 use crate::server::RequestHandler;
 use crate::types::{Instant, Now};
+
+/// How the process ends when a role cannot go on.
+const EXIT_MUST_STOP: i32 = 3;
 
 const RUNNING: u8 = 0;
 const DRAINING: u8 = 1;
@@ -80,8 +83,10 @@ pub(crate) fn run_processor<S: Selector>(
     mut handler: RequestHandler,
     clock: Arc<dyn Clock>,
     phase: Arc<Phase>,
+    begun: Begun,
 ) -> JoinHandle<()> {
     spawn(name, move || {
+        let _begun = begun;
         let longest = Some(Duration::from_millis(PROCESSOR_POLL_MS));
         let mut timeout = Some(Duration::ZERO);
         loop {
@@ -149,7 +154,13 @@ pub(crate) fn run_role(
                     let result = job.run(disk.as_ref());
                     role.job_done(clock.now(), result);
                 }
-                Step::Stopped => return,
+                Step::Stopped => {
+                    tracing::error!(
+                        role = role.name(),
+                        "the broker cannot go on; the process ends and its logs are checked at the next start"
+                    );
+                    std::process::exit(EXIT_MUST_STOP);
+                }
                 Step::Worked => {}
                 Step::Idle { .. } => match wait_after(&step, now, None) {
                     Some(Duration::ZERO) => {}
@@ -158,6 +169,44 @@ pub(crate) fn run_role(
             }
         }
     })
+}
+
+/// Counts threads that have not ended, and wakes whoever waits for the last.
+#[derive(Debug, Default)]
+pub(crate) struct Countdown {
+    left: AtomicUsize,
+    bell: Parker,
+}
+
+impl Countdown {
+    /// One more thread; it has ended when the returned value is dropped.
+    pub(crate) fn begin(self: &Arc<Countdown>) -> Begun {
+        self.left.fetch_add(1, Ordering::AcqRel);
+        Begun(Arc::clone(self))
+    }
+
+    /// Waits until all have ended, or until `timeout`. One waiter only.
+    pub(crate) fn wait(&self, timeout: Duration, now: impl Fn() -> Instant) -> bool {
+        let deadline = now().after(timeout);
+        while self.left.load(Ordering::Acquire) > 0 {
+            let left = deadline.since(now());
+            if left.is_zero() {
+                return false;
+            }
+            self.bell.sleep(Some(left));
+        }
+        true
+    }
+}
+
+/// A thread that has not ended.
+pub(crate) struct Begun(Arc<Countdown>);
+
+impl Drop for Begun {
+    fn drop(&mut self) {
+        self.0.left.fetch_sub(1, Ordering::AcqRel);
+        self.0.bell.wake();
+    }
 }
 
 /// A thread whose panic ends the process: half-changed state is not worth guessing, the log is the truth.

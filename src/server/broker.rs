@@ -7,12 +7,13 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::delivery::Delivery;
 use super::expiry::Expiry;
 use super::flusher::Flusher;
 use super::log_keeper::LogKeeper;
 use super::request_handler::RequestHandler;
 use super::start_error::StartError;
-use crate::apis::{ApiWakers, KafkaApis};
+use crate::apis::{ApiWakers, KafkaApis, StartFailure};
 use crate::config::{ListenerSettings, NetworkSettings, StaticConfig};
 use crate::env::{Clock, Disk, Network, Role, Selector, SocketOptions, Wake};
 use crate::metrics::RequestMetrics;
@@ -62,14 +63,13 @@ pub struct Broker<S: Selector> {
     pub handlers: Vec<RequestHandler>,
     /// Flusher, expiry and log keeper, in that order.
     pub roles: Vec<Box<dyn Role>>,
-    /// What the handlers ask, for the orderly end.
-    pub apis: Arc<KafkaApis>,
-    /// The queues, for the orderly end.
-    pub requests: Arc<RequestChannel>,
     /// Request times, for whoever shows them.
     pub metrics: Arc<RequestMetrics>,
     /// How to wake every Acceptor and Processor.
     pub selector_wakers: Vec<Arc<dyn Wake>>,
+    apis: Arc<KafkaApis>,
+    requests: Arc<RequestChannel>,
+    clock: Arc<dyn Clock>,
 }
 
 /// A listener on its way: sockets are bound, nobody accepts.
@@ -80,7 +80,31 @@ struct Opening<S: Selector> {
     processors: Vec<S>,
 }
 
+/// What is left of a broker for its orderly end, when the roles have gone to their drivers.
+pub struct Ending {
+    apis: Arc<KafkaApis>,
+    delivery: Delivery,
+}
+
+impl Ending {
+    /// Answers what waits for data, so that no client waits for a broker that stops.
+    pub fn drain(&self, now: Now) {
+        self.delivery.complete(self.apis.drain(now));
+    }
+
+    /// Syncs everything and marks the logs as cleanly shut down. To be called when every role has ended; waits for the disk.
+    pub fn shut_down(&self) -> Result<(), StartFailure> {
+        self.apis.shut_down()
+    }
+}
+
 impl<S: Selector> Broker<S> {
+    /// What the driver needs for the orderly end.
+    pub fn ending(&self) -> Ending {
+        let delivery = Delivery::new(Arc::clone(&self.requests), Arc::clone(&self.clock), None);
+        Ending { apis: Arc::clone(&self.apis), delivery }
+    }
+
     /// Loads logs and metadata, binds the listeners and makes the roles.
     pub fn start<N: Network<Selector = S>>(
         fixed: StaticConfig,
@@ -130,10 +154,11 @@ impl<S: Selector> Broker<S> {
             processors: Vec::new(),
             handlers: Vec::new(),
             roles: Vec::new(),
-            apis: Arc::clone(&apis),
-            requests: Arc::clone(&requests),
             metrics,
             selector_wakers: acceptor_wakers.into_iter().chain(processor_wakers).collect(),
+            apis: Arc::clone(&apis),
+            requests: Arc::clone(&requests),
+            clock: Arc::clone(&clock),
         };
         for listener in opening {
             broker.join_listener(listener, &joint)?;

@@ -30,6 +30,9 @@ impl Role for Flusher {
 
     fn step(&mut self, now: Now) -> Step {
         debug_assert!(self.running.is_none(), "the driver hands the outcome in before it steps again");
+        if self.apis.must_stop() {
+            return Step::Stopped;
+        }
         match self.apis.begin_sync(now) {
             Some((round, job)) => {
                 self.running = Some(round);

@@ -1,6 +1,6 @@
-//! Housekeeping of the logs: retention, checkpoints, files whose time to go has come.
+//! Housekeeping of the logs: free space, retention, checkpoints, syncs that a topic's `flush.ms` asks for.
 //!
-//! It must not know what a log holds.
+//! Each duty has its own interval, Kafka's. It must not know what a log holds.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,18 +9,47 @@ use crate::apis::KafkaApis;
 use crate::env::{Role, Step};
 use crate::types::{Instant, Now};
 
-/// How often the keeper looks whether something is due.
+/// How often free space and due syncs are looked at.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
+
+/// Something to be done again and again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Duty {
+    /// Stop appends before the last bytes of a disk are gone, and allow them again; ask for syncs that are due.
+    Watch,
+    /// Remove segments that are too old or too many, and files whose delay is over.
+    CleanUp,
+    /// Write down how far the logs are on the disk.
+    Checkpoint,
+}
 
 /// The role that keeps the logs.
 pub struct LogKeeper {
     apis: Arc<KafkaApis>,
-    next_look: Option<Instant>,
+    /// What is due when; empty until the first step, which knows the time.
+    due: Vec<(Instant, Duty)>,
 }
 
 impl LogKeeper {
     pub(crate) fn new(apis: Arc<KafkaApis>) -> LogKeeper {
-        LogKeeper { apis, next_look: None }
+        LogKeeper { apis, due: Vec::new() }
+    }
+
+    fn begin(&mut self, now: Now) {
+        let delay_ms = self.apis.log_upkeep_delay_ms();
+        let first = now.instant.after_ms(delay_ms);
+        self.due = vec![(now.instant, Duty::Watch), (first, Duty::CleanUp), (first, Duty::Checkpoint)];
+    }
+
+    fn perform(&self, duty: Duty, now: Now) -> Instant {
+        match duty {
+            Duty::Watch => {
+                self.apis.watch_logs(now);
+                now.instant.after(LOOK_EVERY)
+            }
+            Duty::CleanUp => now.instant.after_ms(self.apis.clean_up_logs(now)),
+            Duty::Checkpoint => now.instant.after_ms(self.apis.checkpoint_logs()),
+        }
     }
 }
 
@@ -30,10 +59,16 @@ impl Role for LogKeeper {
     }
 
     fn step(&mut self, now: Now) -> Step {
-        if self.next_look.is_none_or(|at| at <= now.instant) {
-            self.apis.keep_logs(now);
-            self.next_look = Some(now.instant.after(LOOK_EVERY));
+        if self.due.is_empty() {
+            self.begin(now);
         }
-        Step::Idle { until: self.next_look }
+        match self.due.iter().position(|(at, _)| *at <= now.instant) {
+            Some(position) => {
+                let duty = self.due[position].1;
+                self.due[position].0 = self.perform(duty, now);
+                Step::Worked
+            }
+            None => Step::Idle { until: self.due.iter().map(|(at, _)| *at).min() },
+        }
     }
 }

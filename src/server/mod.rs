@@ -10,7 +10,7 @@ mod log_keeper; // retention, checkpoints, deletion
 mod request_handler; // from the request queue to the handlers and back
 mod start_error; // why a broker does not start
 
-pub use broker::{Broker, BrokerEnvironment, RoleWakers};
+pub use broker::{Broker, BrokerEnvironment, Ending, RoleWakers};
 pub use expiry::Expiry;
 pub use flusher::Flusher;
 pub use log_keeper::LogKeeper;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::delivery::Delivery;
 use crate::apis::{ApiRequest, KafkaApis, RequestLocal};
 use crate::env::{Clock, Step};
-use crate::network::{Request, RequestChannel};
+use crate::network::{Departure, Request, RequestChannel};
 use crate::types::{Now, ProcessorId};
 
 /// One request handler.
@@ -52,8 +52,11 @@ impl RequestHandler {
 
     /// Handles one request, or the news of one closed connection.
     pub fn step(&mut self, now: Now) -> Step {
-        if let Some(connection) = self.requests.take_closed() {
-            self.delivery.complete(self.apis.connection_closed(now, connection));
+        if let Some(departure) = self.requests.take_departure() {
+            self.delivery.complete(match departure {
+                Departure::Finished(connection) => self.apis.peer_finished(now, connection),
+                Departure::Closed(connection) => self.apis.connection_closed(now, connection),
+            });
             return Step::Worked;
         }
         if let Some(request) = self.requests.take() {

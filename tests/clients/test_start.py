@@ -1,6 +1,5 @@
 """How the broker is started: the ways in which Kafka's own start script and image are configured, and clear refusals."""
 
-import os
 import socket
 import subprocess
 import time
@@ -48,7 +47,7 @@ class Running:
     def __init__(self, *arguments, environment=None, folder):
         self.output = folder / "output"
         self.process = subprocess.Popen([str(places.klamm_binary()), *map(str, arguments)], cwd=folder, stdin=subprocess.DEVNULL,
-                                        stdout=open(self.output, "wb"), stderr=subprocess.STDOUT, env={**os.environ, **(environment or {})})
+                                        stdout=open(self.output, "wb"), stderr=subprocess.STDOUT, env={**brokers.clean_environment(), **(environment or {})})
 
     def __enter__(self):
         return self

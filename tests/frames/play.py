@@ -84,19 +84,26 @@ def headers(data):
     return found
 
 
+def named(entry):
+    """Topics and groups are answered in no promised order: they are compared by name. All else keeps its place."""
+    names = [entry.get(key) for key in ("name", "topic", "group_id", "topic_id")] if isinstance(entry, dict) else []
+    return next((name for name in names if isinstance(name, str)), "")
+
+
 def comparable(value, ids, name=None, path=()):
     """The decoded answer with what may differ between two brokers replaced by its kind."""
     if isinstance(value, dict):
+        if "num_partitions" in value and value.get("configs"):  # a new topic's defaults are the business of DescribeConfigs
+            value = {**value, "configs": [config for config in value["configs"] if config["config_source"] == 1]}
         if "log_dir" in value:
             value = {**value, "topics": [topic for topic in value["topics"] if topic["name"] == "frames-source"]}
         if set(value) >= {"api_key", "min_version", "max_version"} and value["api_key"] not in PROMISED:
             return None
         return {key: comparable(one, ids, key, path + (key,)) for key, one in value.items() if key not in IGNORED}
     if isinstance(value, list):
-        if name == "responses" and value and "partition_responses" in value[0]:  # Produce answers topics in no order
-            value = sorted(value, key=lambda topic: topic.get("name") or ids.get(topic.get("topic_id"), ""))
-        return [one for one in (comparable(one, ids, name, path) for one in value) if one is not None or name != "api_keys"]
-    if name in VOLATILE and value is not None:
+        made = [one for one in (comparable(one, ids, name, path) for one in value) if one is not None or name != "api_keys"]
+        return sorted(made, key=named)
+    if name in VOLATILE and value is not None and value != "" and value != -1:
         return f"<{name}>"
     if name == "topic_id":
         return ids.get(value, value if value == "0" * 32 else "<id>")

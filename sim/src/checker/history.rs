@@ -32,6 +32,13 @@ impl Acks {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SendId(usize);
 
+/// Those whose records keep their order: the sends of one connection, or of one idempotent producer over all its connections.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Lane {
+    Connection(u64),
+    Idempotent(u32),
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SendOutcome {
     Acknowledged(i64),
@@ -44,10 +51,10 @@ struct Send {
     value: Value,
     acks: Acks,
     partition: i32,
-    connection: u64,
+    lane: Lane,
     outcome: SendOutcome,
-    /// Power cuts before the outcome was known.
-    power_cuts: u32,
+    /// Losses before the outcome was known.
+    losses: u32,
 }
 
 /// Where a record was seen.
@@ -71,18 +78,20 @@ pub struct History {
     sends: Vec<Send>,
     /// By partition, leader epoch and offset: what was read there first.
     reads: BTreeMap<(i32, i32, i64), Value>,
+    /// Where each value was read first.
+    read_at: BTreeMap<Value, (i32, i64)>,
     /// What the last, whole reading found: by partition and offset.
     final_reads: BTreeMap<(i32, i64), Value>,
     is_final: bool,
-    power_cuts: u32,
+    losses: u32,
     violations: Vec<Violation>,
 }
 
 impl History {
     /// Notes a send; its outcome is unknown until told.
-    pub(crate) fn sent(&mut self, value: Value, acks: Acks, partition: i32, connection: u64) -> SendId {
-        let power_cuts = self.power_cuts;
-        self.sends.push(Send { value, acks, partition, connection, outcome: SendOutcome::Unknown, power_cuts });
+    pub(crate) fn sent(&mut self, value: Value, acks: Acks, partition: i32, lane: Lane) -> SendId {
+        let losses = self.losses;
+        self.sends.push(Send { value, acks, partition, lane, outcome: SendOutcome::Unknown, losses });
         SendId(self.sends.len() - 1)
     }
 
@@ -99,14 +108,14 @@ impl History {
     }
 
     fn settle(&mut self, send: SendId, outcome: SendOutcome) {
-        let power_cuts = self.power_cuts;
+        let losses = self.losses;
         if let Some(send) = self.sends.get_mut(send.0) {
             send.outcome = outcome;
-            send.power_cuts = power_cuts;
+            send.losses = losses;
         }
     }
 
-    /// Notes a record that a consumer read at `expected` or later.
+    /// Notes a record that a consumer read where it expected the offset `expected`.
     pub(crate) fn seen(&mut self, seen: Seen, expected: i64, value: Option<Value>) {
         let Seen { client, partition, epoch, offset, high_watermark } = seen;
         if offset != expected {
@@ -120,6 +129,7 @@ impl History {
         if before != value {
             self.violate(Violation::OffsetChanged { partition, offset, before, after: value });
         }
+        self.read_at.entry(value).or_insert((partition, offset));
         if self.is_final {
             self.final_reads.insert((partition, offset), value);
         }
@@ -130,18 +140,36 @@ impl History {
         self.is_final = true;
     }
 
-    /// Notes that the power was cut: what was acknowledged without a sync may be gone.
-    pub(crate) fn power_cut(&mut self) {
-        self.power_cuts += 1;
+    /// Notes that what was not synced may be gone: the power was cut, or the disk has lost what a sync should have written.
+    pub(crate) fn unsynced_lost(&mut self) {
+        self.losses += 1;
+    }
+
+    /// How often what was not synced may have been lost so far.
+    pub(crate) fn losses(&self) -> u32 {
+        self.losses
     }
 
     pub(crate) fn violate(&mut self, violation: Violation) {
-        self.violations.push(violation);
+        // The first of a kind tells all; a thousand of them tell no more.
+        if self.violations.len() < 100 {
+            self.violations.push(violation);
+        }
+    }
+
+    /// Whether anything was found so far.
+    pub(crate) fn has_violations(&self) -> bool {
+        !self.violations.is_empty()
     }
 
     /// Sends that were acknowledged.
     pub fn acknowledged(&self) -> usize {
         self.sends.iter().filter(|send| matches!(send.outcome, SendOutcome::Acknowledged(_))).count()
+    }
+
+    /// What was found so far, without a judgement on a run that did not come to its final reading.
+    pub(crate) fn into_violations(self) -> Vec<Violation> {
+        self.violations
     }
 
     /// Judges, after the final reading, and returns everything that was found, in order.
@@ -152,12 +180,12 @@ impl History {
                 self.violate(Violation::Twice { value, partition, first, second: offset });
             }
         }
-        let mut last_of_connection: BTreeMap<(u64, i32), (Value, i64)> = BTreeMap::new();
+        let mut last_of_lane: BTreeMap<(Lane, i32), (Value, i64)> = BTreeMap::new();
         for send in std::mem::take(&mut self.sends) {
             self.judge(&send, places.get(&send.value).copied());
             let SendOutcome::Acknowledged(offset) = send.outcome else { continue };
-            let key = (send.connection, send.partition);
-            if let Some((earlier, last)) = last_of_connection.insert(key, (send.value, offset))
+            let key = (send.lane, send.partition);
+            if let Some((earlier, last)) = last_of_lane.insert(key, (send.value, offset))
                 && last >= offset
             {
                 let (later, partition) = (send.value, send.partition);
@@ -171,7 +199,7 @@ impl History {
         let (value, partition) = (send.value, send.partition);
         match (send.outcome, found) {
             (SendOutcome::Acknowledged(offset), None) => {
-                let survives = send.acks == Acks::All || send.power_cuts == self.power_cuts;
+                let survives = send.acks == Acks::All || send.losses == self.losses;
                 if survives {
                     self.violate(Violation::AcknowledgedLost { value, partition, offset });
                 }
@@ -183,6 +211,16 @@ impl History {
                 self.violate(Violation::RefusedThere { value, partition, offset });
             }
             (SendOutcome::Acknowledged(_) | SendOutcome::Unknown, _) | (SendOutcome::Refused, None) => {}
+        }
+        let is_unfinished = !matches!(send.outcome, SendOutcome::Acknowledged(_));
+        if is_unfinished && matches!(send.lane, Lane::Idempotent(_)) {
+            self.violate(Violation::NeverAcknowledged { value });
+        }
+        if let Some((partition, offset)) = self.read_at.get(&value).copied()
+            && send.acks == Acks::All
+            && found != Some((partition, offset))
+        {
+            self.violate(Violation::ReadLost { value, partition, offset });
         }
     }
 }

@@ -3,7 +3,10 @@
 //! It must not look into the broker: it judges by what clients were told.
 
 mod history;
+#[cfg(test)]
+mod history_tests;
 mod violation;
 
+pub(crate) use history::Lane;
 pub use history::{Acks, History, Seen, SendId};
-pub use violation::Violation;
+pub use violation::{Violation, ViolationClass};

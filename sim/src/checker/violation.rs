@@ -4,6 +4,17 @@
 
 use crate::client::Value;
 
+/// What kind of promise was broken; the command's exit status tells it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ViolationClass {
+    /// Something happened that never may.
+    Invariant,
+    /// Something that must happen does not.
+    Liveness,
+    /// The broker panicked.
+    Panic,
+}
+
 /// What was found.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[allow(missing_docs, reason = "the sentences say it")]
@@ -16,16 +27,28 @@ pub enum Violation {
     Twice { value: Value, partition: i32, first: i64, second: i64 },
     #[error("L6: {value} was refused and is in partition {partition} at offset {offset}")]
     RefusedThere { value: Value, partition: i32, offset: i64 },
-    #[error("L2: offset {offset} of partition {partition} held {before:?} and holds {after:?}")]
+    #[error("L2: offset {offset} of partition {partition} held {before} and holds {after}")]
     OffsetChanged { partition: i32, offset: i64, before: Value, after: Value },
     #[error("L3: client {client} read offset {offset} of partition {partition} where {expected} was next")]
     Gap { client: u32, partition: i32, offset: i64, expected: i64 },
     #[error("L4: {later} was sent after {earlier} on one connection and lies before it in partition {partition}")]
     OutOfOrder { earlier: Value, later: Value, partition: i32 },
     #[error(
+        "L7: the first unanswered batch of idempotent producer {client} in partition {partition} is refused with {error}"
+    )]
+    SequenceBroken { client: u32, partition: i32, error: &'static str },
+    #[error("L7: {value} of an idempotent producer was never acknowledged")]
+    NeverAcknowledged { value: Value },
+    #[error("L8: client {client} saw the {what} of partition {partition} go back from {before} to {after}")]
+    WentBack { client: u32, partition: i32, what: &'static str, before: i64, after: i64 },
+    #[error(
         "L9: client {client} read offset {offset} of partition {partition} above the high watermark {high_watermark}"
     )]
     AboveHighWatermark { client: u32, partition: i32, offset: i64, high_watermark: i64 },
+    #[error(
+        "L9: {value}, sent with acks=all, was read at offset {offset} of partition {partition} and is not there any more"
+    )]
+    ReadLost { value: Value, partition: i32, offset: i64 },
     #[error("L2: offset {offset} of partition {partition} holds bytes that nobody wrote")]
     Foreign { partition: i32, offset: i64 },
     #[error("L13: the batch at offset {offset} of partition {partition} was served with a wrong checksum")]
@@ -34,10 +57,27 @@ pub enum Violation {
     UnaskedAnswer { connection: u64 },
     #[error("N1: an answer on connection {connection:#x} that is not the next one's")]
     AnswerOutOfOrder { connection: u64 },
+    #[error("N6: connection {connection:#x} of a well-behaved client was closed while nothing was wrong")]
+    ClosedWithoutCause { connection: u64 },
     #[error("N9: client {client} got an answer that cannot be read")]
     UnreadableAnswer { client: u32 },
-    #[error("liveness: the calm phase does not end; {waiting}")]
-    Stuck { waiting: String },
     #[error("S1: the broker does not start again: {reason}")]
     DoesNotStart { reason: String },
+    #[error("S1: the orderly stop failed: {reason}")]
+    DoesNotStop { reason: String },
+    #[error("V1: the broker panicked: {message}")]
+    Panicked { message: String },
+    #[error("liveness: {reason}; {waiting}")]
+    Stuck { reason: &'static str, waiting: String },
+}
+
+impl Violation {
+    /// What kind of promise it breaks.
+    pub fn class(&self) -> ViolationClass {
+        match self {
+            Violation::Stuck { .. } => ViolationClass::Liveness,
+            Violation::Panicked { .. } => ViolationClass::Panic,
+            _ => ViolationClass::Invariant,
+        }
+    }
 }

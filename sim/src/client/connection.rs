@@ -11,10 +11,10 @@ use klamm::types::Instant;
 use super::ClientContext;
 use crate::checker::Violation;
 use crate::client_socket::ClientSocket;
-use crate::keyed::Site;
+use crate::keyed::{Site, draw_config};
 
 /// The most bytes that one read takes.
-const READ_BYTES: usize = 64 << 10;
+const READ_BYTES: usize = 4 << 10;
 
 /// A request whose answer is still to come.
 #[derive(Clone, Copy, Debug)]
@@ -22,6 +22,7 @@ struct Outstanding {
     correlation_id: i32,
     api_key: ApiKey,
     version: i16,
+    since: Instant,
 }
 
 /// What a pump brought.
@@ -43,6 +44,11 @@ pub(crate) struct ClientConnection {
     incoming: Vec<u8>,
     outstanding: VecDeque<Outstanding>,
     next_correlation_id: i32,
+    /// The start of the broker that it was opened to.
+    boot: u32,
+    is_half_closed: bool,
+    /// The broker may not close it: nothing is wrong with it and no fault is about.
+    is_blameless: bool,
 }
 
 impl ClientConnection {
@@ -52,13 +58,18 @@ impl ClientConnection {
         let host = [10, 0, u8::try_from(client >> 8 & 0xff).unwrap_or(0), u8::try_from(client & 0xff).unwrap_or(0)];
         let port = 1_024 + u16::try_from(attempt % 60_000).unwrap_or(0);
         let socket = context.world.connect(identity, (host, port).into(), context.broker);
+        // No two connections use the same numbers, so that an answer that went astray is recognised.
+        let first = draw_config(identity, Site::ClientProfile, identity).below(1 << 30);
         ClientConnection {
             socket,
             identity,
             outgoing: VecDeque::new(),
             incoming: Vec::new(),
             outstanding: VecDeque::new(),
-            next_correlation_id: 1,
+            next_correlation_id: i32::try_from(first).unwrap_or(1),
+            boot: context.boot,
+            is_half_closed: false,
+            is_blameless: context.is_calm,
         }
     }
 
@@ -72,11 +83,26 @@ impl ClientConnection {
         self.outstanding.len()
     }
 
+    /// Since when the oldest of them is open.
+    pub(crate) fn waits_since(&self) -> Option<Instant> {
+        self.outstanding.front().map(|oldest| oldest.since)
+    }
+
+    /// Whether its broker is gone although the run is calm: nobody will ever say so if the power was cut.
+    pub(crate) fn is_of_the_past(&self, context: &ClientContext<'_>) -> bool {
+        context.is_calm && self.boot != context.boot
+    }
+
+    /// The broker may close it: it does so without a word if an acks=0 batch cannot be appended.
+    pub(crate) fn may_be_closed(&mut self) {
+        self.is_blameless = false;
+    }
+
     /// Queues a request. One that is never answered (acks=0) is not waited for.
     pub(crate) fn send<'m, M: Message<'m>>(
         &mut self,
-        api_key: ApiKey,
-        version: i16,
+        context: &ClientContext<'_>,
+        (api_key, version): (ApiKey, i16),
         message: &M,
         is_answered: bool,
     ) -> i32 {
@@ -85,7 +111,7 @@ impl ClientConnection {
         let frame = encode_request(api_key, version, correlation_id, Some("sim"), message);
         self.outgoing.extend(frame.bytes.iter());
         if is_answered {
-            self.outstanding.push_back(Outstanding { correlation_id, api_key, version });
+            self.outstanding.push_back(Outstanding { correlation_id, api_key, version, since: context.now() });
         }
         correlation_id
     }
@@ -95,23 +121,45 @@ impl ClientConnection {
         self.outgoing.is_empty()
     }
 
+    /// Says that it will write no more; what was queued and not written yet is never sent.
+    pub(crate) fn half_close(&mut self) {
+        if !self.is_half_closed && self.socket.readiness().connected {
+            self.is_half_closed = true;
+            self.is_blameless = false;
+            self.outgoing.clear();
+            self.socket.shutdown_write();
+        }
+    }
+
+    /// Whether it may still write.
+    pub(crate) fn is_half_closed(&self) -> bool {
+        self.is_half_closed
+    }
+
     /// Writes what can be written and reads towards the next answer.
     pub(crate) fn pump(&mut self, context: &mut ClientContext<'_>) -> ConnectionNews {
         if self.write(context).is_err() {
-            return ConnectionNews::Over;
+            return self.over(context);
         }
+        let mut buffer = [0; READ_BYTES];
         loop {
             if let Some(news) = self.next_answer(context) {
                 return news;
             }
-            let mut buffer = vec![0; READ_BYTES];
             match self.socket.read(&mut buffer) {
-                Ok(0) => return ConnectionNews::Over,
+                Ok(0) => return self.over(context),
                 Ok(read) => self.incoming.extend_from_slice(&buffer[..read]),
                 Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => return ConnectionNews::Nothing,
-                Err(_) => return ConnectionNews::Over,
+                Err(_) => return self.over(context),
             }
         }
+    }
+
+    fn over(&self, context: &mut ClientContext<'_>) -> ConnectionNews {
+        if self.is_blameless && self.boot == context.boot {
+            context.history.violate(Violation::ClosedWithoutCause { connection: self.identity });
+        }
+        ConnectionNews::Over
     }
 
     /// Tears the connection, so that the broker learns of it by an error.
@@ -136,8 +184,12 @@ impl ClientConnection {
     }
 
     fn next_answer(&mut self, context: &mut ClientContext<'_>) -> Option<ConnectionNews> {
-        let length = usize::try_from(i32::from_be_bytes(*self.incoming.first_chunk()?)).ok()?;
-        let frame = self.incoming.get(4..4 + length)?.to_vec();
+        let prefix = i32::from_be_bytes(*self.incoming.first_chunk()?);
+        let Ok(length) = usize::try_from(prefix) else {
+            context.history.violate(Violation::UnaskedAnswer { connection: self.identity });
+            return Some(ConnectionNews::Over);
+        };
+        let frame = self.incoming.get(4..length.checked_add(4)?)?.to_vec();
         self.incoming.drain(..4 + length);
         let Some(expected) = self.outstanding.pop_front() else {
             context.history.violate(Violation::UnaskedAnswer { connection: self.identity });
@@ -156,5 +208,10 @@ impl ClientConnection {
 
 /// A deadline some time after now.
 pub(crate) fn later(context: &ClientContext<'_>, nanoseconds: u64) -> Instant {
-    Instant(context.world.now().instant.0.saturating_add(nanoseconds))
+    Instant(context.now().0.saturating_add(nanoseconds))
+}
+
+/// The earlier of two deadlines.
+pub(crate) fn earlier(one: Option<Instant>, other: Option<Instant>) -> Option<Instant> {
+    [one, other].into_iter().flatten().min()
 }

@@ -4,13 +4,17 @@
 
 mod connection; // frames over one simulated socket
 mod consumer; // reads everything, again and again
+mod garbage; // sends what no client should send
+mod habits; // how a client treats its connection
 mod producer; // writes values that tell who wrote them
 mod value; // what a record says
 
 pub use value::Value;
 
 pub(crate) use connection::{ClientConnection, ConnectionNews};
-pub(crate) use consumer::Consumer;
+pub(crate) use consumer::{Consumer, ConsumerProfile};
+pub(crate) use garbage::Garbage;
+pub(crate) use habits::Habits;
 pub(crate) use producer::{Producer, ProducerProfile};
 
 use std::net::SocketAddr;
@@ -27,6 +31,14 @@ pub(crate) struct ClientContext<'a> {
     pub(crate) history: &'a mut History,
     /// Faults are over: finish what is open and begin nothing new.
     pub(crate) is_calm: bool,
+    /// Counts the starts of the broker: a connection to an earlier one is dead, even if nobody has said so.
+    pub(crate) boot: u32,
+}
+
+impl ClientContext<'_> {
+    pub(crate) fn now(&self) -> Instant {
+        self.world.now().instant
+    }
 }
 
 /// A client under the scheduler. It is stepped on news of its socket and at its deadline.
@@ -36,6 +48,9 @@ pub(crate) trait Client {
 
     /// Whether all that it set out to do is done.
     fn is_done(&self) -> bool;
+
+    /// Since when its oldest request is without an answer.
+    fn waits_since(&self) -> Option<Instant>;
 
     /// What it waits for, for a report of a run that is stuck.
     fn waits_for(&self) -> String;

@@ -40,6 +40,8 @@ pub fn simulated_clauses() -> Vec<SimulatedClause> {
             "A truncation that was not synced may be undone, one that was never is.";
         rename_is_whole, RenameHalfDone,
             "After a power cut a replaced name holds the old or the new file, never none.";
+        moved_file_is_somewhere, MoveLosesFile,
+            "After a power cut a file that was moved between directories is in one of them, if not in both.";
         kill_keeps_what_was_written, KillLosesWritten,
             "A killed process loses nothing that it had written.";
         failed_sync_poisons, PoisonForgotten,
@@ -143,7 +145,7 @@ fn directory_sync_keeps_entries(worlds: &Worlds) -> Outcome {
         disk.rename(&directory.join("a.tmp"), &directory.join("a"))?;
         disk.sync_directory(&directory)?;
         world.crash(Crash::Power);
-        let names: Vec<String> = disk.list(&directory)?.into_iter().map(|entry| entry.name).collect();
+        let names: Vec<String> = world.disk().list(&directory)?.into_iter().map(|entry| entry.name).collect();
         ensure!(names == ["a", "b"], "seed {seed}: {names:?} are left");
         let left = disk.snapshot(&directory.join("a"));
         ensure!(left.as_deref() == Some(b"new"), "seed {seed}: {left:?} is left");
@@ -225,6 +227,25 @@ fn rename_is_whole(worlds: &Worlds) -> Outcome {
     Ok(())
 }
 
+fn moved_file_is_somewhere(worlds: &Worlds) -> Outcome {
+    let (mut old, mut new) = (false, false);
+    for seed in 0..SEEDS {
+        let world = worlds.calm(seed);
+        let (from, to) = (durable_directory(&world, "/one")?.join("a"), durable_directory(&world, "/two")?.join("a"));
+        let disk = world.disk();
+        written(&disk, &from, b"x")?;
+        disk.sync_all(Path::new("/"))?;
+        disk.rename(&from, &to)?;
+        world.crash(Crash::Power);
+        let places = [&from, &to].map(|path| disk.snapshot(path).is_some_and(|left| left == b"x"));
+        ensure!(places != [false, false], "seed {seed}: the file is nowhere");
+        old |= places[0];
+        new |= places[1];
+    }
+    ensure!(old && new, "old place seen: {old}, new place seen: {new}");
+    Ok(())
+}
+
 fn kill_keeps_what_was_written(worlds: &Worlds) -> Outcome {
     let world = worlds.calm(1);
     let disk = world.disk();
@@ -259,7 +280,7 @@ fn failed_sync_is_not_healed(worlds: &Worlds) -> Outcome {
         ensure!(file.sync().is_err(), "a failing sync succeeds");
         world.calm_down();
         world.crash(Crash::Process);
-        disk.open(path, OpenMode::Write)?.sync()?;
+        world.disk().open(path, OpenMode::Write)?.sync()?;
         world.crash(Crash::Power);
         if disk.snapshot(path).is_some_and(|left| left != b"lost") {
             return Ok(());
@@ -327,6 +348,7 @@ fn dead_process_holds_nothing(worlds: &Worlds) -> Outcome {
     let file = written(&disk, Path::new("/a"), b"x")?;
     world.crash(Crash::Process);
     ensure!(file.append(&[IoSlice::new(b"y")]).is_err(), "a dead process appended");
+    ensure!(disk.remove_file(Path::new("/a")).is_err(), "a dead process removed");
     ensure!(pair.connection.write_vectored(&[IoSlice::new(b"y")]).is_err(), "a dead process wrote");
     ensure!(disk.snapshot(Path::new("/a")).as_deref() == Some(b"x"), "a dead process changed a file");
     Ok(())
@@ -337,6 +359,7 @@ fn lock_ends_with_the_process(worlds: &Worlds) -> Outcome {
     let disk = world.disk();
     let held = disk.lock(Path::new("/.lock"))?;
     world.crash(Crash::Process);
+    let disk = world.disk();
     let _again = disk.lock(Path::new("/.lock"))?;
     drop(held);
     ensure!(disk.lock(Path::new("/.lock")).is_err(), "a dead process released the lock of a living one");

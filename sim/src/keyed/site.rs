@@ -170,10 +170,19 @@ sites! {
     /// How the broker of this run is laid out.
     BrokerLayout = 605, SiteKind::Config;
 
+    /// How many clients of which kind there are, and how the phases of this run end.
+    RunShape = 606, SiteKind::Config;
+    /// How a machine goes down whose broker had to stop, or whose start failed.
+    StopStyle = 607, SiteKind::Value;
+    /// When a broker whose start failed is started again.
+    RestartDelay = 608, SiteKind::Value;
+
     /// What a client does next.
     ClientAction = 700, SiteKind::Value;
     /// What a client is like in this run.
     ClientProfile = 701, SiteKind::Config;
+    /// Whether a client treats its connection badly now.
+    ClientHabit = 702, SiteKind::Value;
 
     /// What kind of run it is.
     SwarmMode = 900, SiteKind::Config;

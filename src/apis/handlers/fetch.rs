@@ -6,65 +6,112 @@ use std::sync::Arc;
 
 use crate::apis::answer::{Answer, Outcome};
 use crate::apis::api_request::{ApiRequest, respond_with_extents};
-use crate::apis::delayed_fetch::{FetchPlan, PartitionPlan, TopicPlan};
+use crate::apis::delayed_fetch::{FetchPlan, PartitionPlan};
+use crate::apis::fetch_session::{SessionPartition, SessionTopic, SessionUse, Told};
 use crate::apis::kafka_apis::KafkaApis;
 use crate::apis::partition::Partition;
-use crate::apis::replica_manager::{Fetched, FetchedPartition};
+use crate::apis::replica_manager::{Fetched, FetchedPartition, ReplicaManager};
+use crate::env::Piece;
 use crate::error_code::ErrorCode;
 use crate::log::FetchIsolation;
 use crate::protocol::messages::fetch::{
-    FetchPartition, FetchRequest, FetchResponse, FetchTopic, FetchableTopicResponse, PartitionData,
+    AbortedTransaction, EpochEndOffset, FetchRequest, FetchResponse, FetchableTopicResponse, PartitionData,
 };
 use crate::protocol::{DecodeError, RecordsField};
-use crate::types::{Now, Offset, PartitionIndex, Ticket};
+use crate::types::{Instant, Now, Offset, PartitionIndex, Ticket, TopicId};
+
+/// From this version on topics are named by id.
+const TOPIC_IDS_FROM: i16 = 13;
 
 /// Answers at once if there is enough, or an error, or no time to wait; else parks.
 pub(crate) fn handle(apis: &KafkaApis, now: Now, request: &ApiRequest) -> Result<Outcome, DecodeError> {
     let message: FetchRequest<'_> = request.decode()?;
-    let plan = plan(apis, request.version(), &message);
     let replica_manager = apis.replica_manager();
+    let plan = match plan(apis, now.instant, request.version(), &message) {
+        Ok(plan) => plan,
+        Err(error) => {
+            let response = FetchResponse { error_code: error.code(), ..Default::default() };
+            return Ok(request.respond(&response).into());
+        }
+    };
     let fetched = replica_manager.fetch(&plan);
-    let is_empty = plan.topics.is_empty();
-    if message.max_wait_ms <= 0 || is_empty || fetched.bytes >= plan.bytes_min || fetched.has_read_error {
-        return Ok(respond_fetched(request.ticket, &plan, fetched).into());
+    let is_enough = fetched.bytes >= plan.bytes_min || fetched.has_read_error || plan.partitions.is_empty();
+    if message.max_wait_ms <= 0 || is_enough {
+        return Ok(respond_fetched(now.instant, request.ticket, replica_manager, &plan, fetched).into());
     }
     let completions = replica_manager.park_fetch(now, request.ticket, message.max_wait_ms, plan);
     Ok(Outcome { answer: Answer::Later, completions })
 }
 
-fn plan(apis: &KafkaApis, version: i16, message: &FetchRequest<'_>) -> FetchPlan {
+/// What is to be read, by the request and by its session.
+fn plan(apis: &KafkaApis, now: Instant, version: i16, message: &FetchRequest<'_>) -> Result<FetchPlan, ErrorCode> {
+    let replica_manager = apis.replica_manager();
+    let uses_topic_ids = version >= TOPIC_IDS_FROM;
+    let forgotten: Vec<_> = message
+        .forgotten_topics_data
+        .iter()
+        .flat_map(|topic| {
+            let name = session_topic(topic.topic, topic.topic_id);
+            topic.partitions.iter().map(move |partition| (name.clone(), PartitionIndex(*partition)))
+        })
+        .collect();
+    let session = (message.session_id, message.session_epoch);
+    let (session, wanted) =
+        replica_manager.sessions().begin(now, session, uses_topic_ids, wanted(message), &forgotten)?;
     let bytes_max = usize_or_zero(message.max_bytes).min(apis.settings().request.fetch_bytes_max);
-    FetchPlan {
-        topics: message.topics.iter().map(|topic| plan_topic(apis, version, topic)).collect(),
-        isolation: if message.isolation_level == 1 {
-            FetchIsolation::TransactionCommitted
-        } else {
-            FetchIsolation::HighWatermark
+    let partitions = wanted.into_iter().map(|wanted| {
+        let source = find(replica_manager, uses_topic_ids, session, &wanted);
+        PartitionPlan { wanted, source }
+    });
+    Ok(FetchPlan {
+        partitions: partitions.collect(),
+        isolation: match message.isolation_level {
+            1 => FetchIsolation::TransactionCommitted,
+            _ => FetchIsolation::HighWatermark,
         },
         bytes_min: usize_or_zero(message.min_bytes).min(bytes_max),
         bytes_max,
-    }
+        session,
+    })
 }
 
-fn plan_topic(apis: &KafkaApis, version: i16, topic: &FetchTopic<'_>) -> TopicPlan {
-    let partitions = topic.partitions.iter().map(|partition| plan_partition(apis, version, topic, partition));
-    TopicPlan { name: Arc::from(topic.topic), topic_id: topic.topic_id, partitions: partitions.collect() }
+fn wanted(message: &FetchRequest<'_>) -> Vec<SessionPartition> {
+    let mut wanted = Vec::with_capacity(message.topics.iter().map(|topic| topic.partitions.len()).sum());
+    for topic in &message.topics {
+        let name = session_topic(topic.topic, topic.topic_id);
+        wanted.extend(topic.partitions.iter().map(|partition| SessionPartition {
+            topic: name.clone(),
+            index: PartitionIndex(partition.partition),
+            offset: Offset(partition.fetch_offset),
+            bytes_max: partition.partition_max_bytes,
+            current_leader_epoch: partition.current_leader_epoch,
+            last_fetched_epoch: partition.last_fetched_epoch,
+        }));
+    }
+    wanted
 }
 
-fn plan_partition(apis: &KafkaApis, version: i16, topic: &FetchTopic<'_>, partition: &FetchPartition) -> PartitionPlan {
-    let index = PartitionIndex(partition.partition);
-    let source = if version >= 13 {
-        apis.replica_manager().find_by_id(topic.topic_id, index).ok_or(ErrorCode::UnknownTopicId)
-    } else {
-        apis.replica_manager().find(topic.topic, index).ok_or(ErrorCode::UnknownTopicOrPartition)
-    };
-    let is_current = |found: &Arc<Partition>| found.check_leader_epoch(partition.current_leader_epoch);
-    PartitionPlan {
-        index,
-        source: source.and_then(|found| is_current(&found).map(|()| found)),
-        offset: Offset(partition.fetch_offset),
-        bytes_max: usize_or_zero(partition.partition_max_bytes),
+fn session_topic(name: &str, topic_id: TopicId) -> SessionTopic {
+    SessionTopic { topic_id, name: Arc::from(name) }
+}
+
+/// Where a partition is. One whose topic has gone while its session lived is unknown, not its id (as in Kafka).
+fn find(
+    replica_manager: &ReplicaManager,
+    uses_topic_ids: bool,
+    session: SessionUse,
+    wanted: &SessionPartition,
+) -> Result<Arc<Partition>, ErrorCode> {
+    if !uses_topic_ids {
+        return replica_manager.find(&wanted.topic.name, wanted.index).ok_or(ErrorCode::UnknownTopicOrPartition);
     }
+    let found = replica_manager.find_by_id(wanted.topic.topic_id, wanted.index);
+    let is_known = || replica_manager.knows_topic(wanted.topic.topic_id);
+    found.ok_or_else(|| match session {
+        SessionUse::Incremental(_) => ErrorCode::UnknownTopicOrPartition,
+        SessionUse::None | SessionUse::Open { .. } if is_known() => ErrorCode::UnknownTopicOrPartition,
+        SessionUse::None | SessionUse::Open { .. } => ErrorCode::UnknownTopicId,
+    })
 }
 
 fn usize_or_zero(number: i32) -> usize {
@@ -72,28 +119,88 @@ fn usize_or_zero(number: i32) -> usize {
 }
 
 /// The answer to a fetch: records are holes that file ranges fill.
-pub(crate) fn respond_fetched(ticket: Ticket, plan: &FetchPlan, fetched: Fetched) -> Answer {
-    let mut found = fetched.partitions.iter();
-    let responses = plan.topics.iter().map(|topic| FetchableTopicResponse {
-        topic: &topic.name,
-        topic_id: topic.topic_id,
-        partitions: topic.partitions.iter().zip(found.by_ref()).map(|(plan, found)| data_of(plan, found)).collect(),
-    });
-    let response = FetchResponse { responses: responses.collect(), ..Default::default() };
-    let extents =
-        fetched.partitions.iter().map(|partition| partition.records.clone()).filter(|records| !records.is_empty());
-    respond_with_extents(ticket, &response, extents)
+pub(crate) fn respond_fetched(
+    now: Instant,
+    ticket: Ticket,
+    replica_manager: &ReplicaManager,
+    plan: &FetchPlan,
+    fetched: Fetched,
+) -> Answer {
+    let (session_id, told) = settle_session(now, replica_manager, plan, &fetched);
+    let mut responses: Vec<FetchableTopicResponse<'_>> = Vec::new();
+    let mut extents = Vec::new();
+    let all = plan.partitions.iter().zip(fetched.partitions).zip(told);
+    for ((partition, found), _) in all.filter(|(_, is_told)| *is_told) {
+        let topic = &partition.wanted.topic;
+        let data = data_of(partition.wanted.index, &found);
+        match responses.last_mut().filter(|last| last.topic_id == topic.topic_id && last.topic == &*topic.name) {
+            Some(last) => last.partitions.push(data),
+            None => responses.push(FetchableTopicResponse {
+                topic: &topic.name,
+                topic_id: topic.topic_id,
+                partitions: vec![data],
+            }),
+        }
+        if !found.records.is_empty() {
+            extents.push(found.records);
+        }
+    }
+    respond_with_extents(ticket, &FetchResponse { session_id, responses, ..Default::default() }, extents)
 }
 
-fn data_of(plan: &PartitionPlan, found: &FetchedPartition) -> PartitionData<'static> {
-    let bytes = found.records.iter().map(crate::env::Piece::bytes).sum();
+/// Says which partitions the answer tells of, and under which session.
+fn settle_session(
+    now: Instant,
+    replica_manager: &ReplicaManager,
+    plan: &FetchPlan,
+    fetched: &Fetched,
+) -> (i32, Vec<bool>) {
+    let all = || plan.partitions.iter().zip(&fetched.partitions);
+    match plan.session {
+        SessionUse::None => (0, vec![true; plan.partitions.len()]),
+        SessionUse::Open { uses_topic_ids } => {
+            let told = all().map(|(partition, found)| (partition.wanted.clone(), told_of(found)));
+            let session_id = replica_manager.open_session(now, uses_topic_ids, told);
+            (session_id, vec![true; plan.partitions.len()])
+        }
+        SessionUse::Incremental(session_id) => {
+            let mut sessions = replica_manager.sessions();
+            let told = all().map(|(partition, found)| {
+                let told = Told { high_watermark: found.high_watermark, log_start_offset: found.log_start_offset };
+                let has_error = !found.error.is_none() || found.diverging.is_some();
+                sessions.tells(plan.session, &partition.wanted, told, !found.records.is_empty(), has_error)
+            });
+            let told = told.collect();
+            (session_id, told)
+        }
+    }
+}
+
+fn told_of(found: &FetchedPartition) -> Option<Told> {
+    let told = Told { high_watermark: found.high_watermark, log_start_offset: found.log_start_offset };
+    found.error.is_none().then_some(told)
+}
+
+fn data_of(index: PartitionIndex, found: &FetchedPartition) -> PartitionData<'static> {
+    let bytes = found.records.iter().map(Piece::bytes).sum();
+    let aborted = |transactions: &Vec<crate::log::AbortedTransaction>| {
+        let wire = transactions.iter().map(|transaction| AbortedTransaction {
+            producer_id: transaction.producer_id.0,
+            first_offset: transaction.first_offset.0,
+        });
+        wire.collect()
+    };
     PartitionData {
-        partition_index: plan.index.0,
+        partition_index: index.0,
         error_code: found.error.code(),
         high_watermark: found.high_watermark.0,
         last_stable_offset: found.last_stable_offset.0,
         log_start_offset: found.log_start_offset.0,
-        aborted_transactions: None,
+        aborted_transactions: found.aborted_transactions.as_ref().map(aborted),
+        diverging_epoch: found.diverging.map_or(EpochEndOffset::default(), |(epoch, end_offset)| EpochEndOffset {
+            epoch: epoch.0,
+            end_offset: end_offset.0,
+        }),
         records: if bytes == 0 { RecordsField::Bytes(&[]) } else { RecordsField::Hole(bytes) },
         ..Default::default()
     }

@@ -17,6 +17,7 @@ use crate::protocol::messages::produce::{
 };
 use crate::protocol::{DecodeError, RecordsField};
 use crate::types::{Now, PartitionIndex, Ticket, TopicId};
+use crate::zoo::{self, Bug};
 
 /// When the client wants to be answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -156,11 +157,13 @@ impl Produce<'_> {
         match replica_manager.append(self.now, validator, &partition, records, version, durability) {
             Ok(appended) => {
                 let outcome = outcome_of(data.index, &appended);
-                if self.acks == Acks::All && partition.log.high_watermark() <= appended.last_offset {
+                if partition.log.high_watermark() > appended.base_offset {
+                    self.completions.extend(replica_manager.high_watermark_moved(self.now, partition.key));
+                }
+                let must_wait = durability == Durability::Synced && !zoo::is(Bug::AckBeforeFsync);
+                if must_wait && partition.log.durable_end_offset() <= appended.last_offset {
                     let required = appended.last_offset.plus(1);
                     self.awaited.push(Awaited { partition, required, place });
-                } else {
-                    self.completions.extend(replica_manager.high_watermark_moved(self.now, partition.key));
                 }
                 outcome
             }

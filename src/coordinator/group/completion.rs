@@ -52,7 +52,6 @@ pub(super) enum Completion {
 #[derive(Debug)]
 pub(super) struct StaticMemberReplaced {
     pub(super) group_id: Arc<str>,
-    pub(super) ticket: Ticket,
     pub(super) member_id: Arc<str>,
     pub(super) supports_skipping_assignment: bool,
     pub(super) leader_before: Arc<str>,

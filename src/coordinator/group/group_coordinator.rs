@@ -9,6 +9,7 @@ use crate::coordinator::group::classic_group::{ClassicGroup, GroupState};
 use crate::coordinator::group::completion::{
     Append, Completion, CoordinatorResult, StaticMemberReplaced, response_error,
 };
+use crate::coordinator::group::in_flight::CommitsInFlight;
 use crate::coordinator::group::offsets::{Offsets, Stored};
 use crate::coordinator::group::parked::ParkedRequests;
 use crate::coordinator::group::rebalance::{Turn, join_answer};
@@ -76,6 +77,9 @@ pub struct GroupCoordinator {
     pub(super) groups: BTreeMap<Arc<str>, ClassicGroup>,
     pub(super) timers: Timers,
     pub(super) parked: ParkedRequests,
+    pub(super) in_flight: CommitsInFlight,
+    /// The group at which the search for old offsets goes on; `None` between searches.
+    pub(super) retention_next: Option<Arc<str>>,
 }
 
 impl GroupCoordinator {
@@ -87,6 +91,8 @@ impl GroupCoordinator {
             groups: BTreeMap::new(),
             timers: Timers::default(),
             parked: ParkedRequests::default(),
+            in_flight: CommitsInFlight::default(),
+            retention_next: None,
         }
     }
 
@@ -119,6 +125,7 @@ impl GroupCoordinator {
         base_offset: Offset,
         producer_id: ProducerId,
     ) -> CoordinatorResult {
+        self.in_flight.end(&append.records);
         for (offset, record) in (base_offset.0..).zip(&append.records) {
             self.replay(Offset(offset), producer_id, record);
             self.follow(now, record);
@@ -149,6 +156,7 @@ impl GroupCoordinator {
 
     /// The append failed for good with `error`: durable state stays as it is, and whoever waited is told.
     pub fn append_failed(&mut self, now: Now, append: Append, error: ErrorCode) -> CoordinatorResult {
+        self.in_flight.end(&append.records);
         let error = response_error(error);
         let mut result = CoordinatorResult::default();
         for completion in append.completions {
@@ -229,7 +237,7 @@ impl Turn<'_> {
 
     /// The new id of a static member is durable.
     fn static_member_replaced(&mut self, group: &mut ClassicGroup, replaced: &StaticMemberReplaced) {
-        if !group.is_in(GroupState::Stable) || !waits(group, replaced) {
+        if !group.is_in(GroupState::Stable) {
             // A rebalance has begun in between: it answers the member when it ends.
             return;
         }
@@ -252,22 +260,16 @@ impl Turn<'_> {
         replaced: StaticMemberReplaced,
         error: ErrorCode,
     ) {
-        if !group.is_in(GroupState::Stable) || !waits(group, &replaced) {
+        if !group.is_in(GroupState::Stable) {
             return;
         }
-        let parked = group.take_join(&replaced.member_id);
+        let Some(parked) = group.take_join(&replaced.member_id) else { return };
         let before_id = replaced.before.member_id.clone();
         self.forget_session(group, &replaced.member_id);
         group.replace(&replaced.member_id, replaced.before);
         self.schedule_session(group, &before_id);
-        if let Some(ticket) = parked.and_then(|parked| parked.ticket()) {
+        if let Some(ticket) = parked.ticket() {
             self.answer_join(ticket, JoinAnswer::refusal("", error));
         }
     }
-}
-
-/// Whether the JoinGroup that led to the replacement is still the one that is parked.
-fn waits(group: &ClassicGroup, replaced: &StaticMemberReplaced) -> bool {
-    let parked = group.member(&replaced.member_id).and_then(|member| member.parked_join);
-    parked.is_some_and(|parked| parked.ticket().is_none_or(|ticket| ticket == replaced.ticket))
 }

@@ -2,6 +2,7 @@
 //!
 //! It must not know how a rebalance goes on from there, nor the wire version.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -15,8 +16,10 @@ use crate::coordinator::group::records::GroupRecord;
 use crate::coordinator::group::requests::{JoinProtocol, JoinRequest};
 use crate::coordinator::group::{GroupAnswer, JoinAnswer, SyncAnswer};
 use crate::error_code::ErrorCode;
-use crate::limits::STRING_BYTES_MAX;
 use crate::types::{Now, Ticket};
+
+/// The longest member id that fits into a string of the protocol, in bytes.
+const MEMBER_ID_BYTES_MAX: usize = i16::MAX as usize;
 
 /// A random UUID (version 4) in its text form.
 fn uuid_text(random: u128) -> String {
@@ -36,28 +39,21 @@ fn uuid_text(random: u128) -> String {
 /// whole must fit into a string of the protocol too.
 fn new_member_id(prefix: &str, random: u128) -> Arc<str> {
     let uuid = uuid_text(random);
-    let end = prefix.floor_char_boundary(STRING_BYTES_MAX - 1 - uuid.len());
+    let end = prefix.floor_char_boundary(MEMBER_ID_BYTES_MAX - 1 - uuid.len());
     Arc::from(format!("{}-{uuid}", &prefix[..end]))
 }
 
+/// The protocols in order. One that is named twice counts once, or it would seem to be supported by two members.
 fn protocols_of(protocols: &[JoinProtocol<'_>]) -> Vec<MemberProtocol> {
+    let mut seen = BTreeSet::new();
     protocols
         .iter()
+        .filter(|protocol| seen.insert(protocol.name))
         .map(|protocol| MemberProtocol {
             name: Arc::from(protocol.name),
             metadata: Bytes::copy_from_slice(protocol.metadata),
         })
         .collect()
-}
-
-/// Whether the member says the same about itself as before.
-fn says_the_same(member: &Member, protocols: &[JoinProtocol<'_>]) -> bool {
-    member.protocols.len() == protocols.len()
-        && member
-            .protocols
-            .iter()
-            .zip(protocols)
-            .all(|(known, said)| known.name.as_ref() == said.name && known.metadata == said.metadata)
 }
 
 impl GroupCoordinator {
@@ -164,7 +160,9 @@ impl Turn<'_> {
         request: &JoinRequest<'_>,
         new_member_id: Arc<str>,
     ) {
-        if request.requires_known_member_id {
+        if request.requires_known_member_id && group.pending_joins.len() >= self.settings.pending_members_max {
+            self.answer_join(ticket, JoinAnswer::refusal("", ErrorCode::GroupMaxSizeReached));
+        } else if request.requires_known_member_id {
             self.schedule_session_for(group, &new_member_id, request.session_timeout_ms);
             self.answer_join(ticket, JoinAnswer::refusal(&new_member_id, ErrorCode::MemberIdRequired));
             group.pending_joins.insert(new_member_id);
@@ -230,7 +228,8 @@ impl Turn<'_> {
             self.answer_join(ticket, JoinAnswer::refusal(member_id, error));
             return;
         }
-        let says_the_same = group.member(member_id).is_some_and(|member| says_the_same(member, &request.protocols));
+        let protocols = protocols_of(&request.protocols);
+        let says_the_same = group.member(member_id).is_some_and(|member| member.protocols == protocols);
         let is_current = match group.state() {
             // It may not have received the first answer.
             GroupState::CompletingRebalance => says_the_same,
@@ -256,6 +255,9 @@ impl Turn<'_> {
     ) {
         let protocols = protocols_of(&request.protocols);
         group.update_member(member_id, protocols, request.session_timeout_ms, request.rebalance_timeout_ms);
+        if group.member(member_id).is_some_and(|member| member.is_new) {
+            self.schedule_session_for(group, member_id, self.settings.new_member_join_timeout_ms);
+        }
         self.park_join(group, member_id, ticket);
     }
 
@@ -283,7 +285,6 @@ impl Turn<'_> {
                 self.result.append([GroupRecord::GroupMetadata { group_id: group.group_id.clone(), value }]);
                 self.result.after_append(Completion::StaticMemberReplaced(Box::new(StaticMemberReplaced {
                     group_id: group.group_id.clone(),
-                    ticket,
                     member_id: new_member_id,
                     supports_skipping_assignment: request.supports_skipping_assignment,
                     leader_before,

@@ -64,8 +64,10 @@ impl GroupCoordinator {
         let is_abandoned = group.member_mut(&member_id).is_some_and(|mut member| member.abandon(connection));
         let Some(member) = group.member(&member_id).filter(|_| is_abandoned) else { return };
         let session_end = now.instant.after_ms(i64::from(member.session_timeout_ms));
+        let is_new = member.is_new;
         let timer = Timer::Session(group_id, member_id);
-        let deadline = self.timers.deadline(&timer).map_or(session_end, |deadline| deadline.min(session_end));
+        // A new member has a deadline already, which may be nearer.
+        let deadline = self.timers.deadline(&timer).filter(|_| is_new).map_or(session_end, |end| end.min(session_end));
         self.timers.schedule(timer, deadline);
     }
 }

@@ -133,7 +133,7 @@ impl GroupCoordinator {
     }
 
     fn commit(
-        &self,
+        &mut self,
         now: Now,
         ticket: Ticket,
         group_id: &str,
@@ -170,6 +170,9 @@ impl GroupCoordinator {
             if !records.is_empty() {
                 result.append(records);
             }
+        }
+        if let Some(append) = &result.append {
+            self.in_flight.begin(&append.records);
         }
         result.answer_after_append(ticket, commit_answer(topics, error_of));
     }
@@ -254,7 +257,8 @@ impl GroupCoordinator {
             for partition in partitions.iter().filter(|_| error == ErrorCode::None) {
                 let offsets = self.durable.offsets();
                 let exists = offsets.get(&group.group_id, &name, *partition).is_some()
-                    || offsets.is_pending(&group.group_id, &name, *partition);
+                    || offsets.is_pending(&group.group_id, &name, *partition)
+                    || self.in_flight.contains(&group.group_id, &name, *partition);
                 if exists {
                     result.append([tombstone(&group.group_id, &name, *partition)]);
                 }
@@ -271,7 +275,17 @@ impl GroupCoordinator {
     /// A topic is gone: so are the offsets that groups have committed for it. Those for a topic that has taken its name stay.
     pub fn topic_deleted(&mut self, topic: &str, topic_id: TopicId) -> CoordinatorResult {
         let mut result = CoordinatorResult::default();
-        for (group_id, partition) in self.durable.offsets().of_topic(topic, topic_id) {
+        let mut its = self.durable.offsets().of_topic(topic, topic_id);
+        for (group_id, partition, committed_for) in self.in_flight.of_topic(topic) {
+            let is_for_another =
+                topic_id != TopicId::ZERO && committed_for != TopicId::ZERO && committed_for != topic_id;
+            if is_for_another {
+                its.remove(&(group_id.clone(), partition));
+            } else {
+                its.insert((group_id.clone(), partition));
+            }
+        }
+        for (group_id, partition) in its {
             result.append([tombstone(&group_id, &Arc::from(topic), partition)]);
         }
         if let Some(append) = &mut result.append {

@@ -102,10 +102,11 @@ impl GroupCoordinator {
     fn group_tombstones(&self, group: &ClassicGroup) -> Vec<GroupRecord> {
         let offsets = self.durable.offsets();
         let group_id = &group.group_id;
+        let mut its = offsets.pending_of_group(group_id);
+        its.extend(offsets.of_group(group_id).map(|(topic, partition, _)| (topic.clone(), partition)));
+        its.extend(self.in_flight.of_group(group_id).map(|(topic, partition)| (topic.clone(), partition)));
         let mut records: Vec<GroupRecord> =
-            offsets.of_group(group_id).map(|(topic, partition, _)| tombstone(group_id, topic, partition)).collect();
-        let pending = offsets.pending_only(group_id);
-        records.extend(pending.iter().map(|(topic, partition)| tombstone(group_id, topic, *partition)));
+            its.iter().map(|(topic, partition)| tombstone(group_id, topic, *partition)).collect();
         records.push(GroupRecord::GroupMetadata { group_id: group_id.clone(), value: None });
         records
     }

@@ -92,31 +92,49 @@ impl GroupCoordinator {
     }
 
     fn schedule_retention(&mut self, now: Now) {
-        // At least a millisecond ahead, or a wrong setting would make `expire` run for ever.
-        let interval_ms = self.settings.offsets_retention_check_interval_ms.max(1);
+        // At least a millisecond ahead, or `expire` would find itself due again at once.
+        let interval_ms =
+            if self.retention_next.is_some() { 1 } else { self.settings.offsets_retention_check_interval_ms.max(1) };
         self.timers.schedule(Timer::Retention, now.instant.after_ms(interval_ms));
     }
 
-    /// Deletes offsets that are too old, and groups that have neither members nor offsets.
-    fn remove_old(&self, now: Now, result: &mut CoordinatorResult) {
-        let offsets = self.durable.offsets();
-        for group in self.groups.values() {
-            let group_id = &group.group_id;
-            let mut has_kept_any = offsets.has_open_transaction(group_id);
-            for (topic, partition, committed) in offsets.of_group(group_id) {
-                let is_expired = !group.is_subscribed_to(topic)
-                    && self.is_expired(group, committed, now.wall)
-                    && !offsets.is_pending(group_id, topic, partition);
-                if is_expired {
-                    result.append([tombstone(group_id, topic, partition)]);
-                } else {
-                    has_kept_any = true;
-                }
+    /// Deletes offsets that are too old, and groups that have neither members nor offsets; so many in one turn that it stays short.
+    fn remove_old(&mut self, now: Now, result: &mut CoordinatorResult) {
+        let from = self.retention_next.take().unwrap_or_default();
+        let mut offsets_left = self.settings.retention_offsets_per_turn;
+        for (group_id, group) in self.groups.range(from..) {
+            if offsets_left == 0 {
+                self.retention_next = Some(group_id.clone());
+                return;
             }
-            if !has_kept_any && group.is_in(GroupState::Empty) && group.is_vacant() {
-                result.append([GroupRecord::GroupMetadata { group_id: group_id.clone(), value: None }]);
+            let seen = self.remove_old_of(group, now, result);
+            offsets_left = offsets_left.saturating_sub(seen + 1);
+        }
+    }
+
+    /// Deletes what is too old of one group. Returns how many offsets it has.
+    fn remove_old_of(&self, group: &ClassicGroup, now: Now, result: &mut CoordinatorResult) -> usize {
+        let offsets = self.durable.offsets();
+        let group_id = &group.group_id;
+        let mut has_kept_any =
+            offsets.has_open_transaction(group_id) || self.in_flight.of_group(group_id).next().is_some();
+        let mut seen = 0;
+        for (topic, partition, committed) in offsets.of_group(group_id) {
+            seen += 1;
+            let is_expired = !group.is_subscribed_to(topic)
+                && self.is_expired(group, committed, now.wall)
+                && !offsets.is_pending(group_id, topic, partition)
+                && !self.in_flight.contains(group_id, topic, partition);
+            if is_expired {
+                result.append([tombstone(group_id, topic, partition)]);
+            } else {
+                has_kept_any = true;
             }
         }
+        if !has_kept_any && group.is_in(GroupState::Empty) && group.is_vacant() {
+            result.append([GroupRecord::GroupMetadata { group_id: group_id.clone(), value: None }]);
+        }
+        seen
     }
 
     /// An empty group's offsets age from the moment it became empty; those of a stable group of consumers, and those committed

@@ -12,6 +12,7 @@ mod group_offsets;
 mod group_overview;
 mod group_sync;
 mod group_timers;
+mod in_flight;
 mod member;
 mod offsets;
 mod parked;

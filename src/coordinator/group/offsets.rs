@@ -87,14 +87,10 @@ impl Offsets {
         self.committed.get(group_id).into_iter().flat_map(flatten)
     }
 
-    /// All that open transactions hold for a group and that is not also committed.
-    pub(super) fn pending_only(&self, group_id: &str) -> BTreeSet<(Arc<str>, PartitionIndex)> {
+    /// All that open transactions hold for a group.
+    pub(super) fn pending_of_group(&self, group_id: &str) -> BTreeSet<(Arc<str>, PartitionIndex)> {
         let by_producer = self.pending.get(group_id).into_iter().flat_map(BTreeMap::values);
-        by_producer
-            .flat_map(flatten)
-            .filter(|(topic, partition, _)| self.get(group_id, topic, *partition).is_none())
-            .map(|(topic, partition, _)| (topic.clone(), partition))
-            .collect()
+        by_producer.flat_map(flatten).map(|(topic, partition, _)| (topic.clone(), partition)).collect()
     }
 
     /// The groups and partitions for which an offset of this topic is committed or pending. One whose topic id is not known counts.

@@ -21,6 +21,10 @@ pub struct GroupSettings {
     pub offsets_retention_check_interval_ms: i64,
     /// How long a member may wait in its very first JoinGroup before it is taken for gone (fixed in Kafka: 5 minutes).
     pub new_member_join_timeout_ms: i32,
+    /// Members of one group that were given an id and have not come back with it (Kafka has no such bound).
+    pub pending_members_max: usize,
+    /// Committed offsets that one turn looks at for their age, so that no turn is long.
+    pub retention_offsets_per_turn: usize,
 }
 
 impl Default for GroupSettings {
@@ -34,6 +38,8 @@ impl Default for GroupSettings {
             offsets_retention_ms: 10_080 * 60_000,
             offsets_retention_check_interval_ms: 600_000,
             new_member_join_timeout_ms: 300_000,
+            pending_members_max: 10_000,
+            retention_offsets_per_turn: 10_000,
         }
     }
 }

@@ -142,6 +142,12 @@ fn the_protocol_is_the_one_most_like_best_among_those_that_all_support() {
 }
 
 #[test]
+fn a_protocol_that_a_member_names_twice_counts_once() {
+    assert_eq!(&*chosen(&[&["a", "a", "b"], &["b"]]), "b");
+    assert_eq!(&*chosen(&[&["a", "a"]]), "a");
+}
+
+#[test]
 fn a_member_that_does_not_rejoin_in_time_is_dropped_and_a_new_leader_found() {
     let mut world = World::new();
     let (ids, generation) = world.stable_group(3);
@@ -212,6 +218,25 @@ fn a_full_group_takes_nobody_else() {
     assert_eq!(refusal(&mut world, &join_of(&pending)), ErrorCode::GroupMaxSizeReached);
     world.pass_ms(60_000);
     assert_eq!((world.joined(leader).error, world.joined(follower).error), (ErrorCode::None, ErrorCode::None));
+}
+
+#[test]
+fn members_that_never_come_back_are_bounded() {
+    let mut world = World::with(GroupSettings { pending_members_max: 3, ..GroupSettings::default() });
+    for _ in 0..3 {
+        world.member_id();
+    }
+    assert_eq!(refusal(&mut world, &join_of("")), ErrorCode::GroupMaxSizeReached);
+    world.pass_ms(10_000);
+    world.member_id();
+}
+
+#[test]
+fn without_an_initial_delay_the_first_generation_begins_in_the_same_moment() {
+    let mut world = World::with(GroupSettings { initial_rebalance_delay_ms: 0, ..GroupSettings::default() });
+    let join = world.join(&JoinRequest { requires_known_member_id: false, ..join_of("") });
+    world.pass_ms(0);
+    assert_eq!(world.joined(join).generation, 1);
 }
 
 #[test]

@@ -162,6 +162,36 @@ fn a_new_member_whose_connection_closes_does_not_hold_the_group_for_five_minutes
 }
 
 #[test]
+fn a_new_member_that_reconnects_waits_as_long_as_any_other() {
+    let mut world = World::new();
+    let (ids, generation) = world.stable_group(1);
+    let id = world.member_id();
+    let first = world.join(&join_of(&id));
+    world.coordinator.connection_closed(world.now, first.connection);
+    let second = world.join(&join_of(&id));
+    for _ in 0..4 {
+        world.pass_ms(9_000);
+        assert_eq!(world.heartbeat(&ids[0], generation), ErrorCode::RebalanceInProgress);
+    }
+    assert!(world.waits(second));
+    let leader = world.join(&join_of(&ids[0]));
+    assert_eq!((world.joined(leader).members.len(), world.joined(second).error), (2, ErrorCode::None));
+}
+
+#[test]
+fn a_member_whose_connection_closes_late_in_its_wait_still_has_a_whole_session() {
+    let mut world = World::new();
+    let (ids, generation) = world.stable_group(2);
+    let leader = world.join(&join_of(&ids[0]));
+    world.pass_ms(9_500);
+    assert_eq!(world.heartbeat(&ids[1], generation), ErrorCode::RebalanceInProgress);
+    world.coordinator.connection_closed(world.now, leader.connection);
+    world.pass_ms(9_900);
+    let follower = world.join(&join_of(&ids[1]));
+    assert_eq!(world.joined(follower).leader, ids[0], "it still counts as joined");
+}
+
+#[test]
 fn a_member_that_reconnects_and_joins_again_is_answered_on_its_new_connection() {
     let mut world = World::new();
     let id = world.member_id();

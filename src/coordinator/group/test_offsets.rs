@@ -255,17 +255,17 @@ fn without_membership_offsets_age_from_their_commit_and_the_group_goes_with_the_
 
 #[test]
 fn an_empty_groups_offsets_age_from_the_moment_it_became_empty() {
-    let mut world = World::new();
+    let settings = GroupSettings { offsets_retention_ms: 1_800_000, ..GroupSettings::default() };
+    let mut world = World::with(settings);
     let (ids, generation) = world.stable_group(1);
     world.commit(GROUP, &ids[0], generation, 5);
-    for _ in 0..(8 * DAY_MS / 9_000) {
+    for _ in 0..300 {
         world.pass_ms(9_000);
-        let result = world.heartbeat(&ids[0], generation);
-        assert_eq!(result, ErrorCode::None);
+        assert_eq!(world.heartbeat(&ids[0], generation), ErrorCode::None);
     }
     assert_eq!(world.fetch(GROUP), 5, "a member subscribes to the topic");
     world.leave(&[(&ids[0], None)]);
-    world.pass_ms(7 * DAY_MS - 600_000);
+    world.pass_ms(1_200_000);
     assert_eq!(world.fetch(GROUP), 5);
     world.restart();
     world.pass_ms(1_200_000);
@@ -296,6 +296,73 @@ fn an_end_that_the_client_set_goes_before_all() {
     world.restart();
     world.pass_ms(600_000);
     assert_eq!(world.fetch("brief"), -1);
+}
+
+#[test]
+fn a_fresh_commit_on_its_way_is_not_deleted_for_the_age_of_the_one_before() {
+    let mut world = World::new();
+    world.commit("simple", "", -1, 5);
+    world.now.wall.0 += 8 * DAY_MS;
+    world.holds_appends = true;
+    let fresh = send(&mut world, &commit_of("simple", "", -1, 6));
+    world.pass_ms(600_000);
+    world.release();
+    assert_eq!((world.committed(fresh), world.fetch("simple")), (ErrorCode::None, 6));
+    world.holds_appends = false;
+    world.pass_ms(600_000);
+    assert_eq!(world.fetch("simple"), 6);
+}
+
+#[test]
+fn a_deletion_reaches_what_is_still_on_its_way_but_not_what_is_for_another_topic() {
+    let mut world = World::new();
+    let (old, new) = (TopicId([1; 16]), TopicId([2; 16]));
+    let mut request = commit_of("simple", "", -1, 5);
+    request.topics[0].topic_id = old;
+    world.holds_appends = true;
+    send(&mut world, &request);
+    let result = world.coordinator.topic_deleted("t", old);
+    world.settle(result);
+    world.release();
+    assert_eq!(world.fetch("simple"), -1);
+
+    send(&mut world, &request);
+    world.release();
+    request.topics[0].topic_id = new;
+    send(&mut world, &request);
+    let result = world.coordinator.topic_deleted("t", old);
+    world.settle(result);
+    world.release();
+    assert_eq!(world.fetch("simple"), 5);
+
+    send(&mut world, &commit_of("other", "", -1, 5));
+    let ticket = world.ticket();
+    world.release();
+    send(&mut world, &commit_of("other", "", -1, 6));
+    let topics = vec![("t", vec![PartitionIndex(0)])];
+    let request = DeleteOffsetsRequest { group_id: "other", topics };
+    let result = world.coordinator.handle_delete_offsets(ticket, &request);
+    world.settle(result);
+    world.release();
+    assert_eq!(world.fetch("other"), -1);
+}
+
+#[test]
+fn the_search_for_old_offsets_goes_on_where_it_left_off() {
+    let mut world = World::with(GroupSettings { retention_offsets_per_turn: 10, ..GroupSettings::default() });
+    for group in 0..3 {
+        let group_id = format!("simple{group}");
+        let mut request = commit_of(&group_id, "", -1, 5);
+        request.topics[0].partitions = (0..6).map(|index| partition(index, 5)).collect();
+        send(&mut world, &request);
+    }
+    world.now.wall.0 += 8 * DAY_MS;
+    world.pass_ms(600_000);
+    let states = |world: &World| [0, 1, 2].map(|group| world.coordinator.state(&format!("simple{group}")));
+    let (dead, empty) = (GroupState::Dead, GroupState::Empty);
+    assert_eq!(states(&world), [dead, dead, empty]);
+    world.pass_ms(1);
+    assert_eq!(states(&world), [dead, dead, dead]);
 }
 
 #[test]

@@ -20,12 +20,15 @@ use crate::types::Ticket;
 #[derive(Clone, Debug)]
 enum Action {
     Join(usize),
+    /// Once more, on another connection, while the first waits.
+    JoinAgain(usize),
     Sync(usize),
     Heartbeat(usize),
     Commit(usize),
     /// With the generation before the present one.
     CommitLate(usize),
     Leave(usize),
+    DeleteGroup,
     /// The client forgets all and starts again.
     Restart(usize),
     Disconnect(usize),
@@ -39,11 +42,13 @@ fn action() -> impl Strategy<Value = Action> {
     let client = 0usize..6;
     prop_oneof![
         8 => client.clone().prop_map(Action::Join),
+        1 => client.clone().prop_map(Action::JoinAgain),
         8 => client.clone().prop_map(Action::Sync),
         4 => client.clone().prop_map(Action::Heartbeat),
         3 => client.clone().prop_map(Action::Commit),
         1 => client.clone().prop_map(Action::CommitLate),
         1 => client.clone().prop_map(Action::Leave),
+        1 => Just(Action::DeleteGroup),
         1 => client.clone().prop_map(Action::Restart),
         1 => client.prop_map(Action::Disconnect),
         6 => (1u16..4_000).prop_map(Action::Pass),
@@ -70,12 +75,16 @@ struct Driver {
     /// Member → assignment, by generation. An assignment is a partition's number.
     owners: BTreeMap<i32, BTreeMap<u8, Arc<str>>>,
     acknowledged: i64,
-    /// Commits whose outcome nobody was told.
+    /// Commits and deletions whose outcome nobody was told.
     unanswered: BTreeMap<Ticket, i64>,
+    /// Offsets that may have become durable without an answer.
     possible: BTreeSet<i64>,
+    /// Counts commits and deletions; a commit's number is its offset.
     commits: i64,
     state: GroupState,
     dropped: BTreeSet<Ticket>,
+    /// Joins whose client has sent another.
+    superseded: BTreeSet<Ticket>,
 }
 
 impl Driver {
@@ -91,6 +100,7 @@ impl Driver {
             commits: 0,
             state: GroupState::Dead,
             dropped: BTreeSet::new(),
+            superseded: BTreeSet::new(),
         }
     }
 
@@ -102,6 +112,20 @@ impl Driver {
     fn act(&mut self, action: &Action) {
         match action {
             Action::Join(index) => self.join(*index),
+            Action::JoinAgain(index) => {
+                let client = &mut self.clients[*index];
+                if !client.member_id.is_empty() {
+                    self.superseded.extend(client.parked.take());
+                    self.join(*index);
+                }
+            }
+            Action::DeleteGroup => {
+                self.commits += 1;
+                let ticket = self.world.ticket();
+                self.unanswered.insert(ticket, self.commits);
+                let result = self.world.coordinator.handle_delete_groups(ticket, &[GROUP]);
+                self.world.settle(result);
+            }
             Action::Sync(index) => self.sync(*index),
             Action::Heartbeat(index) => self.heartbeat(*index),
             Action::Commit(index) => self.commit(*index, 0),
@@ -144,6 +168,7 @@ impl Driver {
             self.dropped.extend(client.parked.take());
             client.generation_floor = 0;
         }
+        self.dropped.extend(std::mem::take(&mut self.superseded));
         let lost = std::mem::take(&mut self.unanswered);
         self.dropped.extend(lost.keys());
         self.world.restart();
@@ -235,6 +260,17 @@ impl Driver {
                         self.possible.remove(&offset);
                     }
                 }
+                GroupAnswer::DeleteGroups(answer) => {
+                    let deleted_at = self.unanswered.remove(&ticket).unwrap();
+                    if answer.groups[0].1 == ErrorCode::None {
+                        self.acknowledged = -1;
+                        self.possible = self.possible.split_off(&(deleted_at + 1));
+                        self.forget_generations();
+                    }
+                }
+                answer if self.superseded.remove(&ticket) => {
+                    assert!(matches!(answer, GroupAnswer::Join(_) | GroupAnswer::Sync(_)))
+                }
                 answer => self.collect_parked(ticket, answer),
             }
         }
@@ -275,6 +311,14 @@ impl Driver {
         }
     }
 
+    /// The group has begun anew, and so do its generations.
+    fn forget_generations(&mut self) {
+        self.owners.clear();
+        for client in &mut self.clients {
+            client.generation_floor = 0;
+        }
+    }
+
     /// A static member that restarts takes its former self's part over, so it counts as the same.
     fn owns(&mut self, generation: i32, part: u8, member_id: Arc<str>) {
         let name = |id: &str| if id.starts_with('i') { Arc::from(&id[..2]) } else { Arc::from(id) };
@@ -293,6 +337,9 @@ impl Driver {
         let state = self.world.coordinator.state(GROUP);
         assert!(is_reachable(self.state, state), "from {:?} to {state:?}", self.state);
         self.state = state;
+        if state == GroupState::Dead {
+            self.forget_generations();
+        }
         for client in &self.clients {
             if let Some(ticket) = client.parked {
                 assert!(!self.world.answers.contains_key(&ticket));
@@ -308,6 +355,7 @@ impl Driver {
         self.collect();
         self.check();
         assert!(self.clients.iter().all(|client| client.parked.is_none()), "a request was never answered");
+        assert!(self.superseded.is_empty(), "a request that another took the place of was never answered");
         assert!(self.unanswered.is_empty(), "a commit was never answered");
         assert_eq!(self.world.fetch(GROUP), self.acknowledged);
     }

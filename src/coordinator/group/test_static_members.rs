@@ -131,6 +131,48 @@ fn a_restart_that_cannot_be_written_brings_the_former_self_back() {
 }
 
 #[test]
+fn a_restart_that_a_rebalance_overtakes_on_its_way_to_the_disk_is_answered_by_the_rebalance() {
+    let mut world = World::new();
+    let (ids, generation) = stable(&mut world, &["i1", "i2", "i3"]);
+    let rejoin = |instance, id| JoinRequest { group_instance_id: Some(instance), ..join_of(id) };
+    for fails in [false, true] {
+        let offset = i32::from(fails);
+        world.holds_appends = true;
+        let restarted = world.join(&static_join_of("i3"));
+        let first = world.join(&rejoin("i1", &ids[0]));
+        if fails {
+            world.fail(ErrorCode::NotEnoughReplicas);
+        } else {
+            world.release();
+        }
+        world.holds_appends = false;
+        assert!(world.waits(restarted));
+        let second = world.join(&rejoin("i2", &ids[1]));
+        let joined = [first, second, restarted].map(|ticket| world.joined(ticket));
+        assert!(joined.iter().all(|answer| answer.generation == generation + 1 + offset));
+        world.assign(&joined.map(|answer| answer.member_id), generation + 1 + offset);
+    }
+}
+
+#[test]
+fn a_member_that_restarts_before_it_has_synced_is_still_to_sync_under_its_new_id_only() {
+    let mut world = World::new();
+    let tickets = ["i1", "i2"].map(|instance| world.join(&static_join_of(instance)));
+    world.pass_ms(6_000);
+    let [first, second] = tickets.map(|ticket| world.joined(ticket).member_id);
+    let lead = world.sync(&first, 1, vec![(&second, b"S")]);
+    assert_eq!(world.synced(lead).error, ErrorCode::None);
+    let restarted = world.join(&static_join_of("i2"));
+    let restarted = world.joined(restarted).member_id;
+    let sync = world.sync(&restarted, 1, Vec::new());
+    assert_eq!(&world.synced(sync).assignment[..], b"S");
+    for _ in 0..10 {
+        world.pass_ms(9_000);
+        assert_eq!((world.heartbeat(&first, 1), world.heartbeat(&restarted, 1)), (ErrorCode::None, ErrorCode::None));
+    }
+}
+
+#[test]
 fn a_restart_that_changes_the_choice_of_protocol_makes_all_rejoin() {
     let mut world = World::new();
     let both = |names: [&'static str; 2]| names.map(|name| JoinProtocol { name, metadata: READS_T }).to_vec();

@@ -102,6 +102,9 @@ impl World {
 
     /// Completes what was held back, in order.
     pub(super) fn release(&mut self) {
+        if self.held.is_empty() {
+            return;
+        }
         while !self.held.is_empty() {
             let append = self.held.remove(0);
             let base_offset = Offset(self.log.len() as i64);

@@ -32,14 +32,12 @@ impl RecordRules {
 
     /// What is wrong with a timestamp; -1 stands for none and is fine.
     fn timestamp_fault(&self, timestamp: i64) -> Option<String> {
-        match &self.range {
-            Some(range) if timestamp != -1 => (!range.contains(&timestamp)).then(|| {
-                let (earliest, latest) = (range.start(), range.end());
-                format!("Timestamp {timestamp} is out of range. It should be within [{earliest}, {latest}]")
-            }),
-            _ if self.claims_append_time => Some("Producers should not set the timestamp type to LogAppendTime".into()),
-            _ => None,
+        if self.claims_append_time {
+            return Some("Producers should not set the timestamp type to LogAppendTime".into());
         }
+        let range = self.range.as_ref().filter(|range| timestamp != -1 && !range.contains(&timestamp))?;
+        let (earliest, latest) = (range.start(), range.end());
+        Some(format!("Timestamp {timestamp} is out of range. It should be within [{earliest}, {latest}]"))
     }
 }
 

@@ -150,6 +150,16 @@ impl MemoryDisk {
         after
     }
 
+    /// The disk after the process was killed: nothing is lost, but what was not synced is still only in memory.
+    pub(in crate::log) fn kill(&self) -> Arc<MemoryDisk> {
+        let after = self.crash(|_, _, bytes| bytes);
+        for (path, content) in &*self.files.lock().unwrap() {
+            let killed = Arc::clone(after.files.lock().unwrap().get(path).unwrap());
+            killed.lock().unwrap().synced = content.lock().unwrap().synced;
+        }
+        after
+    }
+
     /// A file's bytes.
     pub(crate) fn read(&self, path: impl AsRef<Path>) -> Option<Vec<u8>> {
         let files = self.files.lock().unwrap();
@@ -284,6 +294,10 @@ impl Disk for MemoryDisk {
     }
 
     fn sync_all(&self, root: &Path) -> Result<(), DiskError> {
+        if self.faults.fails_sync.load(Ordering::Relaxed) {
+            let source = io::Error::other("made to fail");
+            return Err(DiskError::Io { operation: "sync_all", path: root.to_path_buf(), source });
+        }
         for (path, content) in &*self.files.lock().unwrap() {
             if path.starts_with(root) {
                 let mut content = content.lock().unwrap();

@@ -88,7 +88,7 @@ impl World {
                 self.log.delete_old_segments(at(2)).unwrap();
                 self.start = self.log.log_start_offset().0 as usize;
             }
-            Action::Kill => self.restart(self.disk.crash(|_, _, bytes| bytes), false),
+            Action::Kill => self.restart(self.disk.kill(), false),
             Action::PowerCut { kept_of_256 } => {
                 let keep =
                     |_: &std::path::Path, synced: usize, bytes: usize| synced + (bytes - synced) * kept_of_256 / 256;
@@ -148,7 +148,7 @@ impl World {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn a_log_is_the_list_of_what_was_appended_and_not_lost(actions in prop::collection::vec(action(), 1..40)) {

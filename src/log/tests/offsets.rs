@@ -112,3 +112,107 @@ fn a_read_ends_at_its_limit_but_returns_the_first_batch_whole_if_asked() {
     assert_eq!(read(one + 7, true), one + 7);
     assert_eq!(read(10_000, true), 2 * one);
 }
+
+#[test]
+fn a_failed_sync_takes_the_log_offline_for_good() {
+    let (_manager, log) = open(&MemoryDisk::new(), LogSettings::default());
+    append(&log, &["a"], Durability::Synced);
+    let point = log.sync_point().unwrap();
+    log.sync_failed();
+    log.synced(&point);
+    assert!(log.is_offline());
+    assert_eq!((log.high_watermark(), log.durable_end_offset()), (Offset(0), Offset(0)), "nothing more is promised");
+    let result = log.append(at(1), batch(1, &["b"]), AppendOrigin::Client, Durability::Written);
+    assert!(matches!(result, Err(AppendError::Offline)));
+    assert!(log.sync_point().unwrap().is_empty());
+}
+
+#[test]
+fn flush_settings_ask_for_a_sync_by_count_and_by_time() {
+    let settings = LogSettings { flush_messages: 3, flush_ms: 1_000, ..LogSettings::default() };
+    let (_manager, log) = open(&MemoryDisk::new(), settings);
+    assert!(!log.is_sync_due(at(9_000)));
+    let info = append(&log, &["a", "b"], Durability::Written);
+    assert!(!info.is_sync_due && !log.is_sync_due(at(1_000)));
+    assert!(log.is_sync_due(at(1_001)));
+    let info = append(&log, &["c"], Durability::Written);
+    assert!(info.is_sync_due && log.is_sync_due(at(2)));
+    log.synced(&log.sync_point().unwrap());
+    assert!(!log.is_sync_due(at(9_000)));
+}
+
+#[test]
+fn what_does_not_fit_or_is_damaged_is_refused_with_its_reason() {
+    let (_manager, log) = open(&MemoryDisk::new(), LogSettings { message_bytes_max: 100, ..LogSettings::default() });
+    let send = |bytes: &[u8], origin| log.append(at(1), Bytes::copy_from_slice(bytes), origin, Durability::Written);
+    let good = batch(1, &["a"]).to_vec();
+    let (client, coordinator) = (AppendOrigin::Client, AppendOrigin::Coordinator);
+    assert!(matches!(send(&[], client), Err(AppendError::InvalidRecord(_))));
+    for length in 1..good.len() {
+        assert!(matches!(send(&good[..length], client), Err(AppendError::Corrupt(_))), "{length}");
+    }
+    let mut changed = good.clone();
+    *changed.last_mut().unwrap() ^= 1;
+    assert!(matches!(send(&changed, coordinator), Err(AppendError::Corrupt(_))));
+    let mut moved = good.clone();
+    moved[7] = 1;
+    assert!(matches!(send(&moved, client), Err(AppendError::InvalidRecord(_))));
+    send(&moved, coordinator).unwrap();
+    assert!(matches!(send(&batch(1, &["x"; 50]), client), Err(AppendError::TooLarge { bytes_max: 100, .. })));
+    log.set_settings(Arc::new(LogSettings { segment_bytes: 50, ..LogSettings::default() }));
+    assert!(matches!(send(&good, client), Err(AppendError::ListTooLarge { bytes_max: 50, .. })));
+    assert_eq!(log.log_end_offset(), Offset(1));
+}
+
+#[test]
+fn a_validated_batch_is_appended_as_the_validator_left_it() {
+    let settings =
+        LogSettings { timestamp_type: crate::record::TimestampType::LogAppendTime, ..LogSettings::default() };
+    let (_manager, log) = open(&MemoryDisk::new(), settings.clone());
+    let bytes = batch(1, &["a", "b"]);
+    let mut validator = log_validator::LogValidator::new();
+    let origin = log_validator::ValidationOrigin::Client;
+    let validated = validator.validate(&bytes, &settings.validation(true), origin, at(77)).unwrap();
+    let context = TransactionContext::default();
+    let info = log.append_validated(at(77), &validated, Durability::Written, context).unwrap();
+    assert_eq!((info.last_offset, info.log_append_time), (Offset(1), Some(WallTime(77))));
+    let data = log.read(Offset(0), 1 << 20, FetchIsolation::HighWatermark, true).unwrap();
+    assert_eq!(values(&bytes_of(&data)).len(), 2);
+    let found = log.offset_for_timestamp(70, FetchIsolation::HighWatermark).unwrap().unwrap();
+    assert_eq!((found.timestamp, found.offset), (77, Offset(0)));
+}
+
+#[test]
+fn a_segment_that_is_rolled_while_a_sync_runs_is_covered_by_the_next_one() {
+    let disk = MemoryDisk::new();
+    let one = batch(1, &["0123456789"]).len() as u32;
+    let (_manager, log) = open(&disk, LogSettings { segment_bytes: 2 * one, ..LogSettings::default() });
+    append(&log, &["0123456789"], Durability::Synced);
+    let first = log.sync_point().unwrap();
+    SyncPoint::job(std::iter::once(&first)).run(&*disk).unwrap();
+    for _ in 0..2 {
+        append(&log, &["0123456789"], Durability::Synced);
+    }
+    assert_eq!(log.segments(), 2);
+    log.synced(&first);
+    assert_eq!(log.durable_end_offset(), Offset(1));
+    let second = log.sync_point().unwrap();
+    SyncPoint::job(std::iter::once(&second)).run(&*disk).unwrap();
+    log.synced(&second);
+    assert_eq!(log.durable_end_offset(), Offset(3));
+    let (_manager, log) = open(&disk.crash(|_, synced, _| synced), LogSettings::default());
+    assert_eq!(read_all(&log, Offset(0)).len(), 3);
+}
+
+#[test]
+fn the_first_append_of_a_leader_epoch_begins_it() {
+    let (_manager, log) = open(&MemoryDisk::new(), LogSettings::default());
+    assert_eq!(log.latest_epoch(), None);
+    append(&log, &["a"], Durability::Written);
+    assert_eq!(log.latest_epoch(), Some(LeaderEpoch(0)));
+    assert_eq!(log.become_leader(LeaderEpoch(4)), LeaderEpoch(4));
+    assert_eq!(log.become_leader(LeaderEpoch(2)), LeaderEpoch(4), "an epoch never goes back");
+    append(&log, &["b"], Durability::Written);
+    assert_eq!(log.end_offset_for_epoch(LeaderEpoch(0)), Some((LeaderEpoch(0), Offset(1))));
+    assert_eq!(log.epoch_for_offset(Offset(1)), Some(LeaderEpoch(4)));
+}

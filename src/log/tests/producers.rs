@@ -3,6 +3,7 @@
 //! It must not look inside: a producer is what its batches say.
 
 use super::*;
+use crate::record::end_transaction_batch;
 
 const WRITTEN: Durability = Durability::Written;
 
@@ -21,11 +22,7 @@ fn batch_of(id: ProducerId, epoch: i16, sequence: i32, count: usize, transaction
 }
 
 fn marker(id: ProducerId, epoch: i16, coordinator_epoch: i32, is_commit: bool) -> Bytes {
-    let builder = RecordBatchBuilder::new().producer(id, ProducerEpoch(epoch), -1);
-    let mut builder = builder.transactional(true).control(true);
-    let value = [&[0, 0][..], &coordinator_epoch.to_be_bytes()].concat();
-    builder.append(1_000, Some(&[0, 0, 0, u8::from(is_commit)]), Some(&value)).unwrap();
-    Bytes::from(builder.build().unwrap())
+    Bytes::from(end_transaction_batch(id, ProducerEpoch(epoch), is_commit, coordinator_epoch, 1_000))
 }
 
 fn send(log: &UnifiedLog, batch: Bytes) -> Result<AppendInfo, AppendError> {
@@ -222,8 +219,15 @@ fn aborted_and_open_transactions_survive_a_restart_clean_or_not() {
         if is_clean {
             manager.shutdown(1).unwrap();
         }
-        let (_manager, log) = open(&disk.crash(|_, _, bytes| bytes), unverified());
+        let restarted = disk.crash(|_, _, bytes| bytes);
+        let (manager, log) = open(&restarted, unverified());
         assert_eq!((aborted(&log, 0), log.last_stable_offset()), (before, stable), "clean: {is_clean}");
+        manager.shutdown(1).unwrap();
+        let indexes = restarted.paths().into_iter().filter(|path| path.ends_with(".txnindex"));
+        let bytes: usize = indexes.map(|path| restarted.read(path).unwrap().len()).sum();
+        assert_eq!(bytes, 3 * 34, "each aborted transaction is listed once");
+        drop(manager);
+        let (_manager, log) = open(&restarted, unverified());
         let all = (0..12).flat_map(|from| aborted(&log, from)).collect::<std::collections::BTreeSet<_>>();
         assert_eq!(all.into_iter().collect::<Vec<_>>(), [(1, 2), (1, 6), (1, 10)]);
         let data = log.read(Offset(12), 1 << 20, FetchIsolation::TransactionCommitted, true).unwrap();

@@ -287,11 +287,74 @@ fn a_power_cut_leaves_what_was_synced_and_a_recovery_makes_the_rest_durable() {
     point.files.iter().for_each(|file| file.sync().unwrap());
     log.synced(&point);
     fill(&log, 3);
-    let killed = disk.crash(everything);
+    let killed = disk.kill();
     let (_manager, log) = open(&killed, small(3));
     assert_eq!((log.high_watermark(), log.durable_end_offset()), (Offset(14), Offset(14)));
     let (_manager, log) = open(&killed.crash(|_, synced, _| synced), small(3));
     assert_eq!(log.log_end_offset(), Offset(14));
     let (_manager, log) = open(&disk.crash(|_, synced, _| synced), small(3));
     assert_eq!(log.log_end_offset(), Offset(8));
+}
+
+#[test]
+fn an_index_that_points_elsewhere_is_built_again_also_after_a_clean_shutdown() {
+    let disk = filled(20);
+    let whole = disk.crash(everything);
+    let (manager, log) = open(&whole, small(20));
+    let expected = read_all(&log, Offset(0));
+    manager.shutdown(1).unwrap();
+    let intact = whole.read(path(0, "index")).unwrap();
+    let last = intact.len() - 8;
+    for (place, value) in [(last + 7, 1), (last + 3, 1), (last + 4, 0x7f), (last, 0x7f)] {
+        let damaged = whole.crash(everything);
+        let mut bytes = intact.clone();
+        bytes[place] ^= value;
+        damaged.write(path(0, "index"), &bytes);
+        let (_manager, log) = open(&damaged, small(20));
+        assert!(log.was_clean());
+        assert_eq!((log.log_end_offset(), read_all(&log, Offset(0))), (Offset(20), expected.clone()), "byte {place}");
+        assert_eq!(damaged.read(path(0, "index")).unwrap(), intact);
+    }
+}
+
+#[test]
+fn every_batch_of_one_append_is_indexed_by_its_last_offset_and_its_start() {
+    let disk = MemoryDisk::new();
+    let settings = LogSettings { index_interval_bytes: 1, ..LogSettings::default() };
+    let (manager, log) = open(&disk, settings);
+    let one = batch(1, &["a", "b"]);
+    let three = Bytes::from([&one[..], &one[..], &batch(9, &["c"])[..]].concat());
+    let info = log.append(at(1), three, AppendOrigin::Coordinator, Durability::Written).unwrap();
+    assert_eq!((info.base_offset, info.last_offset), (Offset(0), Offset(4)));
+    manager.shutdown(1).unwrap();
+    let length = one.len() as u32;
+    let entry = |offset: u32, position: u32| [offset.to_be_bytes(), position.to_be_bytes()].concat();
+    assert_eq!(disk.read(path(0, "index")).unwrap(), [entry(3, length), entry(4, 2 * length)].concat());
+    let time_entry = |timestamp: i64, offset: u32| [&timestamp.to_be_bytes()[..], &offset.to_be_bytes()].concat();
+    assert_eq!(disk.read(path(0, "timeindex")).unwrap(), [time_entry(1, 1), time_entry(9, 4)].concat());
+}
+
+#[test]
+fn a_segment_rolled_right_at_the_recovery_point_is_recovered_too() {
+    let disk = MemoryDisk::new();
+    let settings = LogSettings { segment_ms: 1_000, transaction_verification: false, ..LogSettings::default() };
+    let (manager, log) = open(&disk, settings.clone());
+    let mut builder = RecordBatchBuilder::new().producer(ProducerId(5), ProducerEpoch(0), 0).transactional(true);
+    builder.append(1, None, None).unwrap();
+    let bytes = Bytes::from(builder.build().unwrap());
+    log.append(at(1), bytes, AppendOrigin::Client, Durability::Written).unwrap();
+    let abort = crate::record::end_transaction_batch(ProducerId(5), ProducerEpoch(0), false, 0, 1);
+    log.append(at(1), Bytes::from(abort), AppendOrigin::Coordinator, Durability::Written).unwrap();
+    for _ in 0..2 {
+        let point = log.sync_point().unwrap();
+        SyncPoint::job(std::iter::once(&point)).run(&*disk).unwrap();
+        log.synced(&point);
+    }
+    manager.checkpoint().unwrap();
+    assert_eq!(disk.read("/logs/recovery-point-offset-checkpoint").unwrap(), b"0\n1\ntopic 0 2\n");
+    log.append(at(1), batch(5_000, &["rolls"]), AppendOrigin::Client, Durability::Written).unwrap();
+    assert_eq!(log.segments(), 2);
+    let (_manager, log) = open(&disk.crash(|_, synced, _| synced), settings);
+    let data = log.read(Offset(0), 1 << 20, FetchIsolation::TransactionCommitted, true).unwrap();
+    assert_eq!(data.aborted_transactions.unwrap().len(), 1, "its transaction index was not on disk yet");
 }

@@ -55,6 +55,11 @@ def answers(port):
         return False
 
 
+def clean_environment():
+    """The environment without what a broker would take for its configuration, the tests' own variables among it."""
+    return {name: value for name, value in os.environ.items() if not name.startswith(("KLAMM_", "KAFKA_"))}
+
+
 class Broker:
     """A broker in a folder of its own. `properties` are server properties beside address and data folder."""
 
@@ -134,7 +139,7 @@ class Broker:
             log.write(f"---- start {self.starts}\n".encode())
             log.flush()
             self.process = subprocess.Popen(self.wrap + self.command(), stdout=log, stderr=log,
-                                            stdin=subprocess.DEVNULL)
+                                            stdin=subprocess.DEVNULL, env=clean_environment())
 
     def wait_ready(self, seconds=60.0):
         """Returns when the broker answers ApiVersions; fails at once if the process ended."""

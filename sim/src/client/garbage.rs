@@ -1,0 +1,117 @@
+//! A client that sends what no client should send: no other connection may notice.
+//!
+//! It must not know requests that change anything. Whatever the broker answers is right; it may also close.
+
+use klamm::protocol::messages::api_versions::ApiVersionsRequest;
+use klamm::protocol::{ApiKey, encode_request};
+use klamm::types::Instant;
+
+use super::connection::{earlier, later};
+use super::{Client, ClientContext};
+use crate::client_socket::ClientSocket;
+use crate::keyed::{Draw, Site};
+
+const MILLISECOND: u64 = 1_000_000;
+
+/// The client.
+pub(crate) struct Garbage {
+    client: u32,
+    attempts_left: u32,
+    attempt: u32,
+    socket: Option<ClientSocket>,
+    outgoing: Vec<u8>,
+    leaves_at: Option<Instant>,
+}
+
+impl Garbage {
+    pub(crate) fn new(client: u32, attempts: u32) -> Garbage {
+        Garbage { client, attempts_left: attempts, attempt: 0, socket: None, outgoing: Vec::new(), leaves_at: None }
+    }
+
+    fn begin(&mut self, context: &ClientContext<'_>) {
+        let draw = context.world.value(Site::ClientAction, u64::from(self.client));
+        self.attempts_left -= 1;
+        self.attempt += 1;
+        let identity = u64::from(self.client) << 32 | u64::from(self.attempt);
+        let host = [10, 9, 0, u8::try_from(self.client & 0xff).unwrap_or(0)];
+        let port = 1_024 + u16::try_from(self.attempt % 60_000).unwrap_or(0);
+        self.socket = Some(context.world.connect(identity, (host, port).into(), context.broker));
+        self.outgoing = rubbish(draw);
+        self.leaves_at = Some(later(context, draw.part(1).between(1, 200) * MILLISECOND));
+    }
+
+    fn leave(&mut self, context: &ClientContext<'_>) {
+        let Some(socket) = self.socket.take() else { return };
+        match context.world.value(Site::ClientAction, u64::from(self.client)).below(3) {
+            0 => socket.reset(),
+            1 if !context.is_calm => socket.vanish(),
+            _ => drop(socket),
+        }
+        self.leaves_at = None;
+    }
+}
+
+/// Bytes of one kind of nonsense.
+fn rubbish(draw: Draw) -> Vec<u8> {
+    let frame = |length: i32, body: &[u8]| [&length.to_be_bytes()[..], body].concat();
+    match draw.below(10) {
+        0 => frame(i32::MAX, &[0; 40]),
+        1 => frame(-1, &[1; 8]),
+        2 => frame(0, &[]),
+        3 => frame(10, &[0x7f, 0xff, 0, 0, 0, 0, 0, 1, 0xff, 0xff]),
+        4 => vec![0x16, 3, 1, 2, 0, 1, 0, 1, 0xfc, 3, 3, 9, 9, 9],
+        5 => b"GET /metrics HTTP/1.1\r\nHost: klamm\r\n\r\n".to_vec(),
+        6 => frame(100, &[0, 18, 0, 3]),
+        7 => vec![0; draw.part(2).below(4) as usize],
+        8 => (0..draw.part(2).below(60)).map(|index| draw.part(3 + index).below(256) as u8).collect(),
+        _ => {
+            let asked =
+                ApiVersionsRequest { client_software_name: "sim", client_software_version: "1", ..Default::default() };
+            let mut bytes = encode_request(ApiKey::ApiVersions, 3, 1, Some("garbage"), &asked).bytes.to_vec();
+            let at = draw.part(2).below(bytes.len() as u64) as usize;
+            bytes[at] ^= 1 << draw.part(3).below(8);
+            bytes
+        }
+    }
+}
+
+impl Client for Garbage {
+    fn step(&mut self, context: &mut ClientContext<'_>) -> Option<Instant> {
+        if context.is_calm {
+            self.leave(context);
+            self.attempts_left = 0;
+            return None;
+        }
+        if self.leaves_at.is_some_and(|at| at <= context.now()) {
+            self.leave(context);
+        }
+        if self.socket.is_none() {
+            if self.attempts_left == 0 {
+                return None;
+            }
+            self.begin(context);
+        }
+        let socket = self.socket.as_mut()?;
+        while !self.outgoing.is_empty() {
+            match socket.write(&self.outgoing) {
+                Ok(written) => drop(self.outgoing.drain(..written)),
+                Err(_) => break,
+            }
+        }
+        let mut buffer = [0; 256];
+        while socket.read(&mut buffer).is_ok_and(|read| read > 0) {}
+        earlier(self.leaves_at, None)
+    }
+
+    fn is_done(&self) -> bool {
+        self.attempts_left == 0 && self.socket.is_none()
+    }
+
+    fn waits_since(&self) -> Option<Instant> {
+        None
+    }
+
+    fn waits_for(&self) -> String {
+        format!("garbage sender {}: {} attempts left", self.client, self.attempts_left)
+    }
+}

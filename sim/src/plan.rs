@@ -1,0 +1,155 @@
+//! What a seed decides about a run before it begins: how the broker is laid out, who its clients are, and when it goes down.
+//!
+//! It must not know how any of that is carried out.
+
+use std::collections::BTreeMap;
+
+use klamm::config::{Sources, StaticConfig};
+use klamm::types::Instant;
+
+use crate::broker_machine::Layout;
+use crate::checker::Acks;
+use crate::client::{ConsumerProfile, Habits, ProducerProfile};
+use crate::keyed::{Draw, Site, draw_config};
+use crate::world::Crash;
+
+/// How the broker goes down between two phases of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ending {
+    /// It goes on.
+    Nothing,
+    /// It is killed, or the power is cut.
+    Crash(Crash),
+    /// It is told to stop, does so in order, and then the power is cut.
+    Orderly,
+}
+
+/// The plan.
+#[derive(Clone, Debug)]
+pub(crate) struct Plan {
+    pub(crate) layout: Layout,
+    pub(crate) producers: Vec<ProducerProfile>,
+    pub(crate) consumers: Vec<ConsumerProfile>,
+    /// Attempts of the client that sends garbage.
+    pub(crate) garbage: u32,
+    /// When the broker goes down, and how.
+    pub(crate) crashes: Vec<(Instant, Crash)>,
+    /// How long faults are about, at most.
+    pub(crate) chaos_ns: u64,
+    /// How the time of faults ends.
+    pub(crate) end_of_chaos: Ending,
+    /// What happens before everything is read once more.
+    pub(crate) before_final_reading: Ending,
+    /// Sockets that the broker may hold while faults are about.
+    pub(crate) descriptors_max: Option<u64>,
+}
+
+impl Plan {
+    /// What `seed` draws.
+    pub(crate) fn from_seed(seed: u64) -> Plan {
+        let draw = draw_config(seed, Site::RunShape, 0);
+        let producers = draw.part(0).between(1, 3);
+        let consumers = draw.part(1).between(1, 2);
+        let garbage = if draw.part(2).happens(300_000) { draw.part(3).between(1, 6) } else { 0 };
+        let number = |number: u64| u32::try_from(number).unwrap_or(0);
+        Plan {
+            layout: layout(seed),
+            producers: (0..producers).map(|client| producer(seed, number(client))).collect(),
+            consumers: (0..consumers).map(|client| consumer(seed, 100 + number(client))).collect(),
+            garbage: number(garbage),
+            crashes: crashes(seed),
+            chaos_ns: draw.part(4).between(50_000_000, 2_000_000_000),
+            end_of_chaos: ending(draw.part(5)),
+            before_final_reading: ending(draw.part(6)),
+            descriptors_max: draw.part(7).happens(100_000).then(|| draw.part(8).between(1, 3)),
+        }
+    }
+}
+
+fn ending(draw: Draw) -> Ending {
+    match draw.below(10) {
+        0..3 => Ending::Nothing,
+        3 => Ending::Crash(Crash::Process),
+        4..8 => Ending::Crash(Crash::Power),
+        _ => Ending::Orderly,
+    }
+}
+
+fn one_of<T: Copy>(draw: Draw, choices: &[T]) -> T {
+    choices[usize::try_from(draw.below(choices.len() as u64)).unwrap_or(0)]
+}
+
+/// How the broker of this seed is laid out. Limits are small, so that they are reached.
+fn layout(seed: u64) -> Layout {
+    let draw = draw_config(seed, Site::BrokerLayout, 0);
+    let handlers = draw.part(1).between(1, 3);
+    let mut overrides = vec![
+        "listeners=PLAINTEXT://10.1.0.1:9092".to_string(),
+        "log.dirs=/data".to_string(),
+        "socket.request.max.bytes=20000".to_string(),
+        format!("num.network.threads={}", draw.part(0).between(1, 3)),
+        format!("num.io.threads={handlers}"),
+        format!("queued.max.requests={}", one_of(draw.part(2), &[1, 2, 500])),
+        format!("num.partitions={}", draw.part(3).between(1, 3)),
+        format!("log.index.interval.bytes={}", one_of(draw.part(6), &[0, 100, 4_096])),
+    ];
+    let some = [
+        ("log.roll.ms", one_of(draw.part(7), &[None, Some(2), Some(20), Some(200)])),
+        ("connections.max.idle.ms", one_of(draw.part(8), &[None, None, None, Some(400)])),
+        ("queued.max.request.bytes", one_of(draw.part(9), &[None, None, None, Some(20_000)])),
+    ];
+    overrides.extend(some.iter().filter_map(|(key, value)| value.map(|value| format!("{key}={value}"))));
+    let sources = Sources::new().with_overrides(overrides.iter().map(String::as_str));
+    Layout {
+        config: StaticConfig::from_sources(&sources).expect("the simulator's settings are valid"),
+        handlers: usize::try_from(handlers).unwrap_or(1),
+        handlers_beside: draw.part(4).happens(500_000),
+        quantum: one_of(draw.part(5), &[1, 2, usize::MAX]),
+        closes_idle: draw.part(8).below(4) == 3,
+    }
+}
+
+/// When the broker of this seed goes down, and how.
+fn crashes(seed: u64) -> Vec<(Instant, Crash)> {
+    let draw = draw_config(seed, Site::BrokerCrash, 1);
+    let count = one_of(draw, &[0, 0, 1, 1, 2]);
+    let times: BTreeMap<u64, Crash> = (0..count)
+        .map(|index| {
+            let crash = if draw.part(10 + index).happens(600_000) { Crash::Power } else { Crash::Process };
+            (draw.part(20 + index).between(2_000_000, 300_000_000), crash)
+        })
+        .collect();
+    times.into_iter().map(|(at, crash)| (Instant(at), crash)).collect()
+}
+
+fn producer(seed: u64, client: u32) -> ProducerProfile {
+    let draw = draw_config(seed, Site::ClientProfile, 1 + u64::from(client));
+    let is_idempotent = draw.part(4).happens(500_000);
+    let acks = one_of(draw.part(0), &[Acks::All, Acks::All, Acks::Leader, Acks::None]);
+    ProducerProfile {
+        client,
+        acks: if is_idempotent { Acks::All } else { acks },
+        is_idempotent,
+        version: one_of(draw.part(5), &[3, 7, 8, 9, 11, 12, 13]),
+        pipeline_max: usize::try_from(draw.part(1).between(1, 5)).unwrap_or(1),
+        batches: u32::try_from(draw.part(2).between(1, 30)).unwrap_or(1),
+        records_per_batch_max: u32::try_from(draw.part(3).between(1, 5)).unwrap_or(1),
+        habits: Habits::draw(draw),
+    }
+}
+
+fn consumer(seed: u64, client: u32) -> ConsumerProfile {
+    let draw = draw_config(seed, Site::ClientProfile, 1 + u64::from(client));
+    ConsumerProfile {
+        client,
+        version: one_of(draw.part(5), &[4, 7, 10, 11, 12, 13, 16, 18]),
+        wait_ms_max: one_of(draw.part(6), &[20, 100, 300]),
+        bytes_min: one_of(draw.part(7), &[1, 1, 1_000]),
+        habits: Habits::draw(draw),
+    }
+}
+
+/// The consumer that reads everything at the end.
+pub(crate) fn last_consumer() -> ConsumerProfile {
+    ConsumerProfile { client: 200, version: 12, wait_ms_max: 100, bytes_min: 1, habits: Habits::none() }
+}

@@ -1,0 +1,201 @@
+//! The simulated disk against a model of what a power cut may take: random work on a few files, with faults, cuts and kills.
+#![expect(clippy::unwrap_used, reason = "a test may panic where it cannot go on")]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::IoSlice;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use klamm::env::{Disk, DiskFile, OpenMode};
+use klamm_sim::keyed::{Mode, Overrides, Site, SiteKind, Swarm};
+use klamm_sim::{Crash, SimDisk, World, WorldOptions};
+
+/// What is known of one file.
+#[derive(Default)]
+struct Known {
+    file: Option<Arc<dyn DiskFile>>,
+    /// What readers see.
+    seen: Vec<u8>,
+    /// What a power cut must leave: bytes that were synced and not cut since.
+    sure: usize,
+    /// Where bytes begin of which a failed sync may have lost some, whatever a later sync says.
+    doubt: Option<usize>,
+    /// Whether its entry is durable.
+    entry: bool,
+}
+
+struct Work {
+    world: World,
+    disk: SimDisk,
+    files: BTreeMap<PathBuf, Known>,
+    draws: u64,
+}
+
+impl Work {
+    fn new(options: WorldOptions) -> Work {
+        let world = World::new(options);
+        let disk = world.disk();
+        let files = (0..3).map(|index| (PathBuf::from(format!("/{index}")), Known::default())).collect();
+        Work { world, disk, files, draws: 0 }
+    }
+
+    fn draw(&mut self, bound: u64) -> u64 {
+        self.draws += 1;
+        self.world.value(Site::ClientAction, self.draws).below(bound)
+    }
+
+    fn step(&mut self) {
+        let index = self.draw(3);
+        let path = PathBuf::from(format!("/{index}"));
+        let (action, size) = (self.draw(20), self.draw(1_500));
+        match action {
+            0 => self.crash(Crash::Power),
+            1 => self.crash(Crash::Process),
+            2 => {
+                if self.disk.sync_directory(Path::new("/")).is_ok() {
+                    self.files.values_mut().for_each(|known| known.entry |= known.file.is_some());
+                }
+            }
+            3..6 => self.change(&path, |known, file| {
+                let bytes = size.min(known.seen.len() as u64);
+                if file.truncate(bytes).is_ok() {
+                    known.seen.truncate(usize::try_from(bytes).unwrap());
+                    known.sure = known.sure.min(known.seen.len());
+                    known.doubt = known.doubt.filter(|doubt| *doubt < known.seen.len());
+                }
+            }),
+            6..10 => self.change(&path, |known, file| {
+                if file.sync().is_ok() {
+                    known.sure = known.doubt.unwrap_or(known.seen.len());
+                } else if known.sure < known.seen.len() {
+                    known.doubt = Some(known.doubt.unwrap_or(known.sure));
+                }
+            }),
+            _ => self.change(&path, |known, file| {
+                let bytes: Vec<u8> = (0..size).map(|at| u8::try_from((at * 7 + size) & 0xff).unwrap()).collect();
+                let before = known.seen.len() as u64;
+                if file.append(&[IoSlice::new(&bytes)]).is_ok() {
+                    known.seen.extend_from_slice(&bytes);
+                } else if file.bytes().is_ok_and(|length| length > before) {
+                    // A torn append, which the caller cuts away.
+                    let torn = usize::try_from(file.bytes().unwrap() - before).unwrap();
+                    if file.truncate(before).is_err() {
+                        known.seen.extend_from_slice(&bytes[..torn]);
+                    }
+                }
+            }),
+        }
+    }
+
+    /// Does something with a file, opening it if need be; what is seen afterwards must be what is known.
+    fn change(&mut self, path: &Path, action: impl FnOnce(&mut Known, &Arc<dyn DiskFile>)) {
+        let known = self.files.get_mut(path).unwrap();
+        if known.file.is_none() {
+            known.file = self.disk.open(path, OpenMode::Create).ok();
+        }
+        if let Some(file) = known.file.clone() {
+            action(known, &file);
+            let seen = self.disk.snapshot(path).unwrap_or_default() == known.seen;
+            assert!(seen, "{path:?} is not seen as it was written");
+        }
+    }
+
+    fn crash(&mut self, crash: Crash) {
+        self.world.crash(crash);
+        self.disk = self.world.disk();
+        for (path, known) in &mut self.files {
+            known.file = None;
+            let left = self.disk.snapshot(path);
+            match crash {
+                Crash::Process => {
+                    assert!(left.as_deref().unwrap_or_default() == known.seen, "{path:?} changed by a kill")
+                }
+                Crash::Power if known.entry => {
+                    let left = left.clone().unwrap_or_else(|| panic!("{path:?} is gone"));
+                    assert!(left.len() >= known.sure, "{path:?}: {} of {} sure bytes", left.len(), known.sure);
+                    assert!(left[..known.sure] == known.seen[..known.sure], "{path:?}: synced bytes changed");
+                }
+                Crash::Power => {}
+            }
+            if crash == Crash::Power {
+                known.entry = left.is_some();
+                known.seen = left.unwrap_or_default();
+                known.sure = known.seen.len();
+                known.doubt = None;
+            }
+        }
+    }
+}
+
+#[test]
+fn synced_bytes_survive_whatever_the_seed_does() {
+    for seed in 0..150 {
+        let mut work = Work::new(WorldOptions::from_seed(seed));
+        (0..200).for_each(|_| work.step());
+    }
+}
+
+#[test]
+fn every_disk_fault_fires_somewhere() {
+    /// Faults that this work gives no occasion for: it begins no sync that takes time.
+    const ELSEWHERE: [Site; 1] = [Site::SyncStalls];
+    let mut fired = BTreeSet::new();
+    for seed in 0..60 {
+        let swarm = Swarm::with_mode(seed, Mode::AllOn);
+        let mut work = Work::new(WorldOptions { seed, swarm, overrides: Overrides::default(), flaw: None });
+        (0..200).for_each(|_| work.step());
+        let mut buffer = [0; 16];
+        for index in 0..100 {
+            drop(work.disk.open(&PathBuf::from(format!("/new-{index}")), OpenMode::Create));
+        }
+        for known in work.files.values() {
+            if let Some(file) = &known.file {
+                for offset in 0..400 {
+                    drop(file.read_at(offset, &mut buffer));
+                }
+            }
+        }
+        fired.extend(work.world.fired().into_iter().map(|key| key.site));
+    }
+    let disk = |site: &&Site| (400..500).contains(&site.number()) && matches!(site.kind(), SiteKind::Fault(_));
+    let missing: Vec<&Site> =
+        Site::ALL.iter().filter(disk).filter(|site| !fired.contains(site) && !ELSEWHERE.contains(site)).collect();
+    assert!(missing.is_empty(), "never fired: {missing:?}");
+}
+
+#[test]
+fn a_crash_before_any_effect_of_a_short_work_leaves_synced_bytes() {
+    let effects = {
+        let mut work = Work::new(WorldOptions::calm(5));
+        (0..60).for_each(|_| work.step());
+        work.world.disk_effects()
+    };
+    assert!(effects > 20, "{effects}");
+    for effect in 1..=effects {
+        let world = World::new(WorldOptions::calm(effect));
+        world.crash_before_effect(effect, Crash::Power);
+        let disk = world.disk();
+        let mut sure = 0;
+        let mut entry = false;
+        if let Ok(file) = disk.open(Path::new("/a"), OpenMode::Create) {
+            for round in 0..effects {
+                drop(file.append(&[IoSlice::new(&[u8::try_from(round & 0xff).unwrap(); 100])]));
+                if file.sync().is_ok() {
+                    sure = round + 1;
+                }
+                entry |= disk.sync_directory(Path::new("/")).is_ok();
+            }
+        }
+        assert_eq!(world.crashes(), 1, "effect {effect} was reached");
+        assert_eq!(world.disk_effects(), effect, "a dead broker has no effects");
+        if entry {
+            let left = disk.snapshot(Path::new("/a")).unwrap();
+            let expected: Vec<u8> = (0..sure).flat_map(|round| [u8::try_from(round & 0xff).unwrap(); 100]).collect();
+            assert!(
+                left.starts_with(&expected),
+                "effect {effect}: {sure} rounds were synced, {} bytes left",
+                left.len()
+            );
+        }
+    }
+}

@@ -1,0 +1,234 @@
+//! All group coordinators of this broker, and the way from a group to its own (Kafka's type of the same name): one shard for each
+//! partition of `__consumer_offsets`.
+//!
+//! Answers come back as completions; nothing is delivered while a shard is locked. It must not know what a request asks.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+use rand::Rng;
+use rand_chacha::ChaCha12Rng;
+
+use super::answer::Completion;
+use super::answer_parts::AnswerParts;
+use super::deadlines::Deadlines;
+use super::group_answer::word;
+use super::group_log::replay;
+use super::group_shard::{GroupShard, Turn};
+use super::log_directory::FollowedChange;
+use super::partition::Partition;
+use super::replica_manager::LogKey;
+use super::shard_timers::ShardTimers;
+use super::sync_queue::SyncQueue;
+use crate::coordinator::group::{CoordinatorResult, GroupAnswer, GroupCoordinator, GroupSettings, partition_for};
+use crate::error_code::ErrorCode;
+use crate::log::Durability;
+use crate::metadata::GROUP_METADATA_TOPIC_NAME;
+use crate::types::{ConnectionId, Instant, Now, PartitionIndex, Ticket, TopicId};
+
+/// The coordinators.
+pub(crate) struct GroupCoordinatorService {
+    settings: GroupSettings,
+    durability: Durability,
+    shards: RwLock<Shards>,
+    timers: Arc<ShardTimers>,
+    parts: AnswerParts,
+    syncs: Arc<SyncQueue>,
+    random: Mutex<ChaCha12Rng>,
+}
+
+/// The shards of the topic as it was when it was loaded. Partitions that are added later count from the next start on, since groups
+/// would move.
+#[derive(Default)]
+struct Shards {
+    topic_id: Option<TopicId>,
+    /// How many partitions groups are spread over.
+    count: i32,
+    /// Those whose log could be loaded.
+    loaded: BTreeMap<PartitionIndex, Arc<GroupShard>>,
+}
+
+impl GroupCoordinatorService {
+    /// No topic yet. `random` makes member ids.
+    pub(crate) fn new(
+        settings: GroupSettings,
+        durability: Durability,
+        syncs: Arc<SyncQueue>,
+        deadlines: Arc<Deadlines>,
+        random: ChaCha12Rng,
+    ) -> GroupCoordinatorService {
+        GroupCoordinatorService {
+            settings,
+            durability,
+            shards: RwLock::default(),
+            timers: Arc::new(ShardTimers::new(deadlines)),
+            parts: AnswerParts::default(),
+            syncs,
+            random: Mutex::new(random),
+        }
+    }
+
+    /// Takes note of partitions that have come and gone: loads coordinators, gives them up, and forgets the offsets of topics that are
+    /// no more.
+    pub(crate) fn follow(&self, now: Now, change: &FollowedChange) -> Vec<Completion> {
+        let mut completions = Vec::new();
+        let mut removed = BTreeSet::new();
+        for partition in &change.removed {
+            removed.insert((Arc::clone(&partition.log.topic_partition().topic), partition.key.topic_id));
+        }
+        for (topic, topic_id) in removed {
+            completions.extend(if &*topic == GROUP_METADATA_TOPIC_NAME {
+                self.unload(now, topic_id)
+            } else {
+                self.turn_all(now, |coordinator| coordinator.topic_deleted(&topic, topic_id))
+            });
+        }
+        let is_ours =
+            |partition: &&Arc<Partition>| &*partition.log.topic_partition().topic == GROUP_METADATA_TOPIC_NAME;
+        let added: Vec<&Arc<Partition>> = change.added.iter().filter(is_ours).collect();
+        if !added.is_empty() {
+            completions.extend(self.load(now, &added));
+        }
+        completions
+    }
+
+    /// Loads the coordinators of a topic that has come into being, or is found at the start.
+    fn load(&self, now: Now, partitions: &[&Arc<Partition>]) -> Vec<Completion> {
+        let mut shards = self.shards.write().unwrap_or_else(PoisonError::into_inner);
+        if shards.topic_id.is_some() {
+            return Vec::new();
+        }
+        shards.topic_id = partitions.first().map(|partition| partition.key.topic_id);
+        let last = partitions.iter().map(|partition| partition.key.partition.0).max();
+        shards.count = last.map_or(0, |last| last.saturating_add(1));
+        let mut completions = Vec::new();
+        for partition in partitions {
+            let mut coordinator = GroupCoordinator::new(self.settings.clone());
+            if let Err(error) = replay(&partition.log, &mut coordinator) {
+                let name = partition.log.topic_partition();
+                tracing::error!(partition = %name, %error, "the groups of a partition cannot be loaded and are not served");
+                continue;
+            }
+            let timers = Arc::clone(&self.timers);
+            let shard = GroupShard::new(Arc::clone(partition), self.durability, timers, coordinator);
+            completions
+                .extend(self.ask_shard(now, &shard, |coordinator| coordinator.loaded(now)).into_iter().flatten());
+            shards.loaded.insert(partition.key.partition, Arc::new(shard));
+        }
+        completions
+    }
+
+    fn unload(&self, now: Now, topic_id: TopicId) -> Vec<Completion> {
+        let unloaded = {
+            let mut shards = self.shards.write().unwrap_or_else(PoisonError::into_inner);
+            if shards.topic_id != Some(topic_id) {
+                return Vec::new();
+            }
+            std::mem::take(&mut *shards).loaded
+        };
+        unloaded.into_values().flat_map(|shard| self.completions(shard.unload(now).answers)).collect()
+    }
+
+    /// Asks the coordinator of a group, which may answer others too.
+    pub(crate) fn ask(
+        &self,
+        now: Now,
+        group_id: &str,
+        act: impl FnOnce(&mut GroupCoordinator) -> CoordinatorResult,
+    ) -> Result<Vec<Completion>, ErrorCode> {
+        self.ask_shard(now, &*self.shard_of(group_id)?, act)
+    }
+
+    /// Asks one coordinator on behalf of several groups that are its own.
+    pub(crate) fn ask_shard(
+        &self,
+        now: Now,
+        shard: &GroupShard,
+        act: impl FnOnce(&mut GroupCoordinator) -> CoordinatorResult,
+    ) -> Result<Vec<Completion>, ErrorCode> {
+        let turn = shard.turn(now, act)?;
+        Ok(self.take_in(shard, turn))
+    }
+
+    /// Asks the coordinator of a group something that changes nothing.
+    pub(crate) fn read<T>(&self, group_id: &str, ask: impl FnOnce(&GroupCoordinator) -> T) -> Result<T, ErrorCode> {
+        self.shard_of(group_id)?.read(ask)
+    }
+
+    /// Asks all coordinators something that changes nothing.
+    pub(crate) fn read_all<T>(&self, ask: impl Fn(&GroupCoordinator) -> T) -> Vec<T> {
+        self.all().iter().filter_map(|shard| shard.read(&ask).ok()).collect()
+    }
+
+    /// The shard of a group.
+    pub(crate) fn shard_of(&self, group_id: &str) -> Result<Arc<GroupShard>, ErrorCode> {
+        let shards = self.shards.read().unwrap_or_else(PoisonError::into_inner);
+        shards.loaded.get(&partition_for(group_id, shards.count)).cloned().ok_or(ErrorCode::NotCoordinator)
+    }
+
+    /// What the handler adds to an answer that comes later.
+    pub(crate) fn parts(&self) -> &AnswerParts {
+        &self.parts
+    }
+
+    /// The logs of these keys have been synced, or failed to be: goes on with what waited for that.
+    pub(crate) fn settle(&self, now: Now, keys: impl IntoIterator<Item = LogKey>) -> Vec<Completion> {
+        let settled: Vec<Arc<GroupShard>> = {
+            let shards = self.shards.read().unwrap_or_else(PoisonError::into_inner);
+            let keys = keys.into_iter().filter(|key| shards.topic_id == Some(key.topic_id));
+            keys.filter_map(|key| shards.loaded.get(&key.partition).cloned()).collect()
+        };
+        settled.iter().flat_map(|shard| self.take_in(shard, shard.settle(now))).collect()
+    }
+
+    /// Ends what has waited long enough.
+    pub(crate) fn expire(&self, now: Now) -> Vec<Completion> {
+        let due = self.timers.take_due(now.instant);
+        let due: Vec<Arc<GroupShard>> = {
+            let shards = self.shards.read().unwrap_or_else(PoisonError::into_inner);
+            due.iter().filter_map(|partition| shards.loaded.get(partition).cloned()).collect()
+        };
+        due.iter().flat_map(|shard| self.take_in(shard, shard.expire(now))).collect()
+    }
+
+    /// The next deadline of any group.
+    pub(crate) fn next_deadline(&self) -> Option<Instant> {
+        self.timers.next_deadline()
+    }
+
+    /// Forgets what a connection waits for.
+    pub(crate) fn connection_closed(&self, now: Now, connection: ConnectionId) {
+        self.all().iter().for_each(|shard| shard.connection_closed(now, connection));
+        self.parts.connection_closed(connection);
+    }
+
+    /// A random number, for a member id.
+    pub(crate) fn draw(&self) -> u128 {
+        let mut random = self.random.lock().unwrap_or_else(PoisonError::into_inner);
+        (u128::from(random.next_u64()) << 64) | u128::from(random.next_u64())
+    }
+
+    fn all(&self) -> Vec<Arc<GroupShard>> {
+        self.shards.read().unwrap_or_else(PoisonError::into_inner).loaded.values().cloned().collect()
+    }
+
+    fn turn_all(&self, now: Now, act: impl Fn(&mut GroupCoordinator) -> CoordinatorResult) -> Vec<Completion> {
+        // One that was given up in between has nothing left to do.
+        self.all().iter().filter_map(|shard| self.ask_shard(now, shard, &act).ok()).flatten().collect()
+    }
+
+    /// Sees to the sync, and words the answers.
+    fn take_in(&self, shard: &GroupShard, turn: Turn) -> Vec<Completion> {
+        if turn.wants_sync {
+            let partition = shard.partition();
+            self.syncs.want_with_all(partition.key, &partition.log);
+        }
+        self.completions(turn.answers)
+    }
+
+    pub(crate) fn completions(&self, answers: Vec<(Ticket, GroupAnswer)>) -> Vec<Completion> {
+        let whole =
+            answers.into_iter().filter_map(|(ticket, answer)| Some((ticket, self.parts.whole(ticket, answer)?)));
+        whole.map(|(ticket, answer)| Completion { ticket, answer: word(ticket, &answer) }).collect()
+    }
+}

@@ -1,0 +1,67 @@
+//! DescribeGroups: state, protocol and members of groups.
+//!
+//! It must not know how groups are kept.
+
+use crate::apis::answer::Outcome;
+use crate::apis::api_request::ApiRequest;
+use crate::apis::kafka_apis::KafkaApis;
+use crate::coordinator::group::DescribedGroup as Described;
+use crate::error_code::ErrorCode;
+use crate::protocol::DecodeError;
+use crate::protocol::messages::describe_groups::{
+    DescribeGroupsRequest, DescribeGroupsResponse, DescribedGroup, DescribedGroupMember,
+};
+
+/// The first version that says by an error that a group does not exist; before, it is in state `Dead`.
+const NOT_FOUND_VERSION_MIN: i16 = 6;
+/// What everyone may do to a group where nobody is refused: read, delete, describe, describe configs, alter configs, as the numbers of
+/// Kafka's `AclOperation`, each a bit.
+const AUTHORIZED_OPERATIONS: i32 = 1 << 3 | 1 << 6 | 1 << 8 | 1 << 10 | 1 << 11;
+
+pub(crate) fn handle(apis: &KafkaApis, request: &ApiRequest) -> Result<Outcome, DecodeError> {
+    let message: DescribeGroupsRequest<'_> = request.decode()?;
+    let described: Vec<(&str, Result<Described, ErrorCode>)> = message
+        .groups
+        .iter()
+        .map(|group_id| (*group_id, apis.groups().read(group_id, |coordinator| coordinator.describe_group(group_id))))
+        .collect();
+    let not_found: Vec<String> = message.groups.iter().map(|group_id| format!("Group {group_id} not found.")).collect();
+    let groups = described.iter().zip(&not_found).map(|((group_id, described), not_found)| match described {
+        Ok(described) => {
+            let mut group = wire_group(described);
+            if described.error == ErrorCode::GroupIdNotFound {
+                (group.error_code, group.error_message) = if request.version() >= NOT_FOUND_VERSION_MIN {
+                    (described.error.code(), Some(not_found.as_str()))
+                } else {
+                    (ErrorCode::None.code(), None)
+                };
+            }
+            if message.include_authorized_operations && group.error_code == ErrorCode::None.code() {
+                group.authorized_operations = AUTHORIZED_OPERATIONS;
+            }
+            group
+        }
+        Err(error) => DescribedGroup { error_code: error.code(), group_id, ..Default::default() },
+    });
+    Ok(request.respond(&DescribeGroupsResponse { throttle_time_ms: 0, groups: groups.collect() }).into())
+}
+
+fn wire_group(group: &Described) -> DescribedGroup<'_> {
+    let members = group.members.iter().map(|member| DescribedGroupMember {
+        member_id: &member.member_id,
+        group_instance_id: member.group_instance_id.as_deref(),
+        client_id: &member.client_id,
+        client_host: &member.client_host,
+        member_metadata: &member.metadata,
+        member_assignment: &member.assignment,
+    });
+    DescribedGroup {
+        error_code: group.error.code(),
+        group_id: &group.group_id,
+        group_state: group.state,
+        protocol_type: &group.protocol_type,
+        protocol_data: &group.protocol,
+        members: members.collect(),
+        ..Default::default()
+    }
+}

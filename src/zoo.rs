@@ -1,0 +1,91 @@
+//! The bug zoo: defects that the simulator must find, planted one at a time by a build with the feature `zoo`.
+//!
+//! Without the feature nothing can be planted and every question folds to `false`. It must not know how a bug is found.
+
+macro_rules! bugs {
+    ($($(#[doc = $sentence:literal])+ $variant:ident = $name:literal;)*) => {
+        /// A planted bug.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[repr(u8)]
+        pub enum Bug {
+            $($(#[doc = $sentence])+ $variant,)*
+        }
+
+        impl Bug {
+            /// Every bug.
+            pub const ALL: &[Bug] = &[$(Bug::$variant,)*];
+
+            /// Its name.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Bug::$variant => $name,)*
+                }
+            }
+
+            /// What is wrong, in a sentence.
+            pub fn sentence(self) -> &'static str {
+                match self {
+                    $(Bug::$variant => concat!($($sentence),+).trim_ascii(),)*
+                }
+            }
+        }
+    };
+}
+
+bugs! {
+    /// A produce with acks=all is answered when it is written, not when it is on the disk.
+    AckBeforeFsync = "ack before fsync";
+    /// A recovery takes batches whose checksum does not match.
+    RecoveryIgnoresCrc = "recovery ignores CRC";
+    /// A recovery does not look which producers wrote the batches that it reads.
+    ProducerStateNotRebuilt = "producer state not rebuilt";
+    /// After a write that took a part of a piece, the piece is sent again from its start.
+    PartialWriteResumesWrong = "partial write resumes at wrong place";
+    /// A channel is read on while a request of it is in work.
+    NoMuteWhileProcessing = "no mute while processing";
+    /// After an edge a channel is read for one frame and counts as drained.
+    EdgeReadOnce = "edge-triggered, read once";
+    /// A writable event does not go on with an answer that was written in part.
+    WritableEventIgnored = "writable event ignored after partial write";
+    /// The slots of a Processor have no generations, so that an answer may find the next channel of its slot.
+    SlotReuseWithoutGeneration = "slot reuse without generation";
+    /// A failed sync counts as one that succeeded.
+    FsyncErrorIgnored = "fsync error ignored";
+    /// Consumers see an acks=all batch before it is on the disk.
+    HighWatermarkBeforeFsync = "high watermark before fsync";
+    /// A frame's length that comes in two reads is forgotten after the first.
+    LengthPrefixSplit = "length prefix split over reads";
+    /// A retry is recognised only if it is the producer's last batch.
+    DedupKeepsLastSequence = "dedup keeps only last sequence";
+}
+
+#[cfg(feature = "zoo")]
+mod planted {
+    use std::sync::atomic::{AtomicU8, Ordering};
+
+    use super::Bug;
+
+    const NONE: u8 = u8::MAX;
+    static PLANTED: AtomicU8 = AtomicU8::new(NONE);
+
+    /// Plants this bug and no other, or none, in every broker of the process.
+    pub fn plant(bug: Option<Bug>) {
+        PLANTED.store(bug.map_or(NONE, |bug| bug as u8), Ordering::Relaxed);
+    }
+
+    /// Whether this bug is planted.
+    #[inline]
+    pub fn is(bug: Bug) -> bool {
+        PLANTED.load(Ordering::Relaxed) == bug as u8
+    }
+}
+
+#[cfg(feature = "zoo")]
+pub use planted::{is, plant};
+
+/// Whether this bug is planted: never, in this build.
+#[cfg(not(feature = "zoo"))]
+#[inline(always)]
+pub const fn is(_bug: Bug) -> bool {
+    false
+}

@@ -1,0 +1,84 @@
+//! The crates that the project has agreed on, each with its reason.
+//!
+//! It must not know their versions: the manifests do.
+
+use crate::assert_none;
+use crate::tree::{exists, text};
+
+/// What the broker and the simulator are built on.
+const AGREED: &[(&str, &str)] = &[
+    ("bytes", "one buffer, many owners: frames and batches are never copied"),
+    ("clap", "flags and their help"),
+    ("crc-fast", "CRC-32C with the processor's instructions, in safe code to its caller"),
+    ("crossbeam-channel", "the queues between the roles"),
+    ("flate2", "gzip, over a codec in Rust"),
+    ("foldhash", "a fast hash with a seed of our own"),
+    ("getrandom", "the seed of all randomness, from the system"),
+    ("hashbrown", "the table behind lookup_map"),
+    ("klamm", "the simulator runs it"),
+    ("lz4_flex", "lz4 blocks and frames, in Rust"),
+    ("mio", "readiness of real sockets"),
+    ("rand", "drawing from a generator that is handed in"),
+    ("rand_chacha", "a generator whose stream is defined"),
+    ("rustix", "system calls that std lacks, safe: sendfile, syncfs, descriptor limit"),
+    ("signal-hook", "SIGTERM and SIGINT without unsafe code"),
+    ("snap", "snappy blocks, in Rust"),
+    ("socket2", "socket options before bind"),
+    ("thiserror", "error types without boilerplate"),
+    ("tracing", "log lines with fields"),
+    ("tracing-subscriber", "where log lines go"),
+    ("zstd", "the reference implementation; none in Rust compresses as well"),
+];
+
+/// What only tests and fuzzing use.
+const AGREED_FOR_TESTS: &[(&str, &str)] = &[
+    ("allocation-counter", "the bound on memory while decoding is measured"),
+    ("arbitrary", "cuts and choices out of fuzz input"),
+    ("crc32c", "an independent CRC-32C"),
+    ("java-properties", "an independent reader of properties files"),
+    ("kafka-protocol", "an independent codec of Kafka's messages"),
+    ("klamm-sim", "worlds for scenario tests and fuzz targets"),
+    ("libfuzzer-sys", "the fuzzing engine"),
+    ("proptest", "random values with shrinking"),
+    ("serde_json", "recorded expectations, and the messages of kafka-protocol"),
+    ("shuttle", "interleavings of the wake-up protocol"),
+    ("tempfile", "folders of real files that go away"),
+];
+
+#[test]
+fn only_agreed_crates_are_used() {
+    let mut complaints = Vec::new();
+    for manifest in ["Cargo.toml", "sim/Cargo.toml", "fuzz/Cargo.toml"].into_iter().filter(|path| exists(path)) {
+        let mut is_list = false;
+        let mut is_for_tests = manifest.starts_with("fuzz/");
+        for line in text(manifest).lines() {
+            if let Some(section) = line.strip_prefix('[') {
+                is_list = section.trim_end_matches(']').ends_with("dependencies");
+                is_for_tests = manifest.starts_with("fuzz/") || section.starts_with("dev-");
+                continue;
+            }
+            let name = line.split(['=', '.', ' ']).next().unwrap_or_default();
+            if !is_list || name.is_empty() || name.starts_with('#') {
+                continue;
+            }
+            let lists: &[&[(&str, &str)]] = if is_for_tests { &[AGREED, AGREED_FOR_TESTS] } else { &[AGREED] };
+            if !lists.iter().any(|list| list.iter().any(|(agreed, _)| *agreed == name)) {
+                complaints.push(format!("{manifest}: {name} is not agreed on. Do without, or add it with its reason to tests/tidy/dependencies.rs"));
+            }
+        }
+    }
+    assert_none(complaints);
+}
+
+#[test]
+fn every_agreed_crate_is_used() {
+    let manifests: Vec<String> =
+        ["Cargo.toml", "sim/Cargo.toml", "fuzz/Cargo.toml"].into_iter().filter(|path| exists(path)).map(text).collect();
+    let is_used = |name: &str| {
+        manifests.iter().flat_map(|text| text.lines()).any(|line| line.split(['=', '.', ' ']).next() == Some(name))
+    };
+    let idle = AGREED.iter().chain(AGREED_FOR_TESTS).filter(|(name, _)| !is_used(name));
+    assert_none(
+        idle.map(|(name, _)| format!("{name}: nobody uses it; take it out of tests/tidy/dependencies.rs")).collect(),
+    );
+}

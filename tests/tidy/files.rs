@@ -1,0 +1,168 @@
+//! What every Rust file owes its reader: a header, a size that fits a head, a name that says what is in it, and a place in the tree.
+//!
+//! It must not know what a file is for.
+
+use crate::assert_none;
+use crate::tree::{Source, has_word, rust_files, snake_case};
+
+/// Lines that no file may exceed, and what the files together keep to.
+const LINES_MAX: usize = 1_000;
+const LINES_MEDIAN_MAX: usize = 200;
+const LINES_MOST_MAX: usize = 500;
+
+/// Files whose one public type is not what they are named for, with the reason.
+const NAMED_OTHERWISE: &[(&str, &str)] = &[
+    ("src/os/threads.rs", "its noun is what it starts; Phase is what the threads share"),
+    ("src/config/knobs/topic.rs", "a table of knobs; Synonym is the type of one column"),
+    ("src/log/log_file_name.rs", "functions over names; FolderKind is what one of them finds"),
+];
+
+fn is_of_the_product(source: &Source) -> bool {
+    source.path.starts_with("src/") || source.path.starts_with("sim/src/")
+}
+
+fn is_test_module(source: &Source) -> bool {
+    source.path.contains("test")
+}
+
+/// The `//!` lines at the top, as one text.
+fn header(source: &Source) -> String {
+    let lines = source.text.lines().take_while(|line| line.starts_with("//!"));
+    lines.map(|line| line.trim_start_matches("//!").trim()).collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn every_file_says_what_it_does() {
+    let silent = rust_files().into_iter().filter(|source| header(source).len() < 20);
+    assert_none(
+        silent.map(|source| format!("{}: open it with `//!` and a sentence on what it does", source.path)).collect(),
+    );
+}
+
+#[test]
+fn every_file_says_what_it_must_not_know() {
+    let says = |source: &Source| {
+        let header = header(source);
+        ["must not", "not know", "never ", "knows no", "know nothing"].iter().any(|words| header.contains(words))
+    };
+    let owing = rust_files().into_iter().filter(|source| is_of_the_product(source) && !is_test_module(source));
+    assert_none(
+        owing
+            .filter(|source| !says(source))
+            .map(|source| format!("{}: let its header say what it must not know", source.path))
+            .collect(),
+    );
+}
+
+#[test]
+fn files_fit_a_head() {
+    let mut complaints = Vec::new();
+    let mut lines: Vec<usize> = Vec::new();
+    for source in rust_files() {
+        let count = source.text.lines().count();
+        if count > LINES_MAX {
+            complaints.push(format!("{}: {count} lines; split it by noun, at most {LINES_MAX}", source.path));
+        }
+        lines.push(count);
+    }
+    lines.sort_unstable();
+    let at = |percent: usize| lines[lines.len() * percent / 100];
+    if at(50) > LINES_MEDIAN_MAX || at(90) > LINES_MOST_MAX {
+        complaints.push(format!(
+            "half of the files have {} lines or more (at most {LINES_MEDIAN_MAX}), a tenth {} (at most {LINES_MOST_MAX}); split some",
+            at(50),
+            at(90)
+        ));
+    }
+    assert_none(complaints);
+}
+
+/// The compiler is silent about a file that no `mod` names.
+#[test]
+fn every_file_is_part_of_a_crate() {
+    let sources = rust_files();
+    let mut complaints = Vec::new();
+    for source in &sources {
+        if is_crate_root(&source.path) {
+            continue;
+        }
+        let (folder, name) = source.path.rsplit_once('/').unwrap_or(("", &source.path));
+        let (parent_folder, module) = match name {
+            "mod.rs" => folder.rsplit_once('/').unwrap_or(("", folder)),
+            _ => (folder, source.stem()),
+        };
+        let beside = [
+            format!("{parent_folder}/mod.rs"),
+            format!("{parent_folder}/lib.rs"),
+            format!("{parent_folder}/main.rs"),
+            format!("{parent_folder}.rs"),
+        ];
+        let mut parents = sources.iter().filter(|parent| beside.contains(&parent.path));
+        if !parents.any(|parent| declares(parent, module)) {
+            complaints
+                .push(format!("{}: no `mod {module};` names it. Name it in its parent, or delete it", source.path));
+        }
+    }
+    assert_none(complaints);
+}
+
+fn is_crate_root(path: &str) -> bool {
+    let parts: Vec<&str> = path.split('/').collect();
+    match parts.as_slice() {
+        ["src" | "tests", name] => *name != "mod.rs" && (parts[0] == "tests" || ["lib.rs", "main.rs"].contains(name)),
+        ["sim", "src", "lib.rs" | "main.rs"] | ["sim", "tests", _] | ["tests", _, "main.rs"] => true,
+        ["fuzz", "fuzz_targets", _] | ["fuzz", "src", "lib.rs"] => true,
+        _ => false,
+    }
+}
+
+fn declares(parent: &Source, module: &str) -> bool {
+    let code = parent.code();
+    let declared = code.lines().map(str::trim).any(|line| {
+        let declaration = line.strip_suffix(';').or_else(|| line.split(';').next()).unwrap_or(line);
+        declaration.strip_suffix(module).is_some_and(|rest| rest.ends_with("mod "))
+    });
+    // A table of a macro may declare modules, one a line.
+    declared
+        || (code.contains("macro_rules!") || code.contains('!')) && has_word(&code, module) && code.contains("mod $")
+}
+
+#[test]
+fn a_file_with_one_public_type_is_named_for_it() {
+    let mut complaints = Vec::new();
+    for source in rust_files().iter().filter(|source| is_of_the_product(source)) {
+        let stem = source.stem();
+        if ["mod", "lib", "main"].contains(&stem) || NAMED_OTHERWISE.iter().any(|(path, _)| *path == source.path) {
+            continue;
+        }
+        let types = public_types(&source.code());
+        let [only] = types.as_slice() else { continue };
+        if !is_test_module(source)
+            && !share_a_word(stem, &snake_case(only))
+            && !source.code().contains(&format!("fn {stem}("))
+        {
+            complaints.push(format!(
+                "{}: its one public type is {only}; name the file {}.rs, or the type for the file",
+                source.path,
+                snake_case(only)
+            ));
+        }
+    }
+    assert_none(complaints);
+}
+
+fn public_types(code: &str) -> Vec<String> {
+    let visible = code.lines().filter(|line| line.starts_with("pub ") || line.starts_with("pub(crate)"));
+    let named = visible.filter_map(|line| {
+        let mut words = line.split_whitespace().skip_while(|word| !["struct", "enum", "trait"].contains(word));
+        words.next()?;
+        let name = words.next()?;
+        Some(name[..name.find(|symbol: char| !symbol.is_alphanumeric()).unwrap_or(name.len())].to_string())
+    });
+    named.collect()
+}
+
+fn share_a_word(one: &str, other: &str) -> bool {
+    let words = |name: &str| name.split('_').map(|word| word[..word.len().min(5)].to_string()).collect::<Vec<_>>();
+    words(one).iter().any(|word| words(other).iter().any(|second| word.starts_with(second) || second.starts_with(word)))
+}
