@@ -170,7 +170,6 @@ impl KafkaApis {
             ApiKey::DescribeCluster => handlers::describe_cluster::handle(self, request),
             ApiKey::DescribeLogDirs => handlers::describe_log_dirs::handle(self, request),
             ApiKey::DescribeTopicPartitions => handlers::describe_topic_partitions::handle(self, request),
-            _ => Ok(Answer::Close("an API that is not served").into()),
         }
     }
 
