@@ -164,6 +164,7 @@ impl Run {
 
     fn calm_down(&mut self) {
         if !self.is_calm {
+            tracing::info!(at = self.world.now().instant.0, "faults are over");
             self.world.calm_down();
             self.is_calm = true;
             self.phase_began = self.world.now().instant;
@@ -301,8 +302,9 @@ impl Run {
         // Without a broker nobody listens; clients learn it like anyone else, when the next one has started.
         let Some(broker) = self.broker.as_ref().map(BrokerMachine::address) else { return };
         let Some(seat) = self.clients.get_mut(index) else { return };
-        let (is_calm, boot) = (self.is_calm, self.boot);
-        let mut context = ClientContext { world: &self.world, broker, history: &mut self.history, is_calm, boot };
+        let (is_calm, boot, closes_idle) = (self.is_calm, self.boot, self.plan.layout.closes_idle);
+        let history = &mut self.history;
+        let mut context = ClientContext { world: &self.world, broker, history, is_calm, boot, closes_idle };
         seat.is_awake = false;
         seat.deadline = seat.client.step(&mut context);
     }
@@ -346,6 +348,7 @@ impl Run {
     }
 
     fn go_down(&mut self, crash: Crash) {
+        tracing::info!(at = self.world.now().instant.0, ?crash, "the broker goes down");
         self.crashed += 1;
         match self.broker.take() {
             Some(broker) => broker.crash(crash),
@@ -363,6 +366,7 @@ impl Run {
             self.boot += 1;
             match unless_panicked(|| BrokerMachine::start(&self.world, &self.plan.layout)) {
                 Ok(Ok(broker)) => {
+                    tracing::info!(at = self.world.now().instant.0, boot = self.boot, "the broker is up");
                     self.broker = Some(broker);
                     break;
                 }
@@ -370,7 +374,10 @@ impl Run {
                     self.history.violate(Violation::DoesNotStart { reason: error.to_string() });
                     self.is_over = true;
                 }
-                Ok(Err(_)) => self.fail_start(attempt),
+                Ok(Err(error)) => {
+                    tracing::info!(at = self.world.now().instant.0, %error, "a fault has spoilt the start");
+                    self.fail_start(attempt);
+                }
                 Err(message) => self.panicked(message),
             }
         }

@@ -286,7 +286,7 @@ impl KafkaApis {
             self.replica_manager.stop();
         }
         for durable in self.controller.take_durable() {
-            completions.extend(self.follow(now, &durable.image));
+            completions.extend(self.follow(now, Some(&durable.image)));
             self.controller.publish(durable.image);
             completions.extend(self.complete(now, durable.deferred));
         }
@@ -294,9 +294,14 @@ impl KafkaApis {
     }
 
     /// Looks whether the disks have room, and asks for syncs that `flush.ms` makes due.
-    pub fn watch_logs(&self, now: Now) {
+    /// Partitions that the disk refused a log get it now.
+    pub fn watch_logs(&self, now: Now) -> Vec<Completion> {
         self.logs.manager().check_free_space();
         self.replica_manager.want_due_syncs(now);
+        if !self.logs.has_missing() {
+            return Vec::new();
+        }
+        self.follow(now, None)
     }
 
     /// Applies retention and regular upkeep. Returns the milliseconds until the next time.
@@ -336,12 +341,13 @@ impl KafkaApis {
         Ok(self.logs.manager().shutdown(broker_epoch)?)
     }
 
-    /// Makes an image true: logs and coordinators for new partitions, none for removed ones. Ends what waited for the removed.
-    fn follow(&self, now: Now, image: &Arc<MetadataImage>) -> Vec<Completion> {
+    /// Makes an image, or what is left of the last one, true: logs and coordinators for new partitions, none for removed ones. Ends what waited for the removed.
+    fn follow(&self, now: Now, image: Option<&Arc<MetadataImage>>) -> Vec<Completion> {
         let change = {
             let mut followed = self.followed.lock().expect("nobody panics while following: panics abort the process");
-            let change = self.logs.follow(now, &self.configs, &followed, image, false);
-            *followed = Arc::clone(image);
+            let image = Arc::clone(image.unwrap_or(&followed));
+            let change = self.logs.follow(now, &self.configs, &followed, &image, false);
+            *followed = image;
             change
         };
         let mut completions = self.groups.follow(now, &change);

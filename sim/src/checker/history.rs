@@ -164,11 +164,6 @@ impl History {
         }
     }
 
-    /// Whether anything was found so far.
-    pub(crate) fn has_violations(&self) -> bool {
-        !self.violations.is_empty()
-    }
-
     /// Sends that were acknowledged.
     pub fn acknowledged(&self) -> usize {
         self.sends.iter().filter(|send| matches!(send.outcome, SendOutcome::Acknowledged(_))).count()

@@ -35,6 +35,8 @@ pub(crate) struct ClientContext<'a> {
     pub(crate) is_calm: bool,
     /// Counts the starts of the broker: a connection to an earlier one is dead, even if nobody has said so.
     pub(crate) boot: u32,
+    /// The broker closes connections that were idle for a moment.
+    pub(crate) closes_idle: bool,
 }
 
 impl ClientContext<'_> {
