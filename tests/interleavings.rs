@@ -81,8 +81,8 @@ impl Wake for Parker {
 
 /// Runs `body` under so many schedules; a schedule in which all threads sleep is a failure.
 fn under_many_schedules(body: impl Fn() + Send + Sync + Clone + 'static) {
-    Runner::new(RandomScheduler::new_from_seed(1, 1_500), Config::new()).run(body.clone());
-    Runner::new(PctScheduler::new_from_seed(1, 3, 1_500), Config::new()).run(body);
+    Runner::new(RandomScheduler::new_from_seed(1, 600), Config::new()).run(body.clone());
+    Runner::new(PctScheduler::new_from_seed(1, 3, 600), Config::new()).run(body);
 }
 
 fn ticket(processor: u32, number: i32) -> Ticket {
