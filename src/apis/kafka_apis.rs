@@ -23,7 +23,7 @@ use super::replica_manager::ReplicaManager;
 use super::request_local::RequestLocal;
 use super::start_failure::StartFailure;
 use super::sync_queue::{SyncQueue, SyncRound};
-use crate::config::{Settings, StaticConfig};
+use crate::config::{ListenerSettings, Settings, StaticConfig};
 use crate::coordinator::group::GroupSettings;
 use crate::env::{Disk, DiskError, SyncJob, Wake};
 use crate::error_code::ErrorCode;
@@ -56,6 +56,8 @@ pub(crate) enum Deferred {
 /// Everything that handlers ask.
 pub struct KafkaApis {
     configs: BrokerConfigs,
+    /// As of the start: listeners do not change while the broker runs, whatever is set.
+    listeners: Vec<ListenerSettings>,
     disk: Arc<dyn Disk>,
     logs: Arc<LogDirectory>,
     replica_manager: ReplicaManager,
@@ -111,6 +113,7 @@ impl KafkaApis {
         debug_assert!(answers.is_empty(), "nobody has asked anything before the start");
         Ok(KafkaApis {
             configs,
+            listeners: settings.network.listeners.clone(),
             disk,
             logs,
             replica_manager,
@@ -422,9 +425,7 @@ impl KafkaApis {
 
     /// The address that a client of this request's listener is told: the advertised one, else the one that it reached.
     pub(crate) fn advertised(&self, request: &ApiRequest) -> (String, i32) {
-        let settings = self.settings();
-        let advertised =
-            settings.network.listeners.get(request.listener).and_then(|listener| listener.advertised.as_ref());
+        let advertised = self.listeners.get(request.listener).and_then(|listener| listener.advertised.as_ref());
         let reached = request.local.unwrap_or(SocketAddr::from(([127, 0, 0, 1], 0)));
         match advertised {
             Some(endpoint) if !endpoint.host.is_empty() => (endpoint.host.clone(), i32::from(endpoint.port)),
