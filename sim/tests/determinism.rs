@@ -15,7 +15,12 @@ fn closing_lines() -> Vec<String> {
         .map(|seed| {
             let output = Command::new(env!("CARGO_BIN_EXE_klamm-sim")).args(["run", &seed.to_string()]).output();
             let output = output.expect("the command was built beside this test");
-            String::from_utf8(output.stdout).expect("the command prints text").lines().last().unwrap().to_string()
+            String::from_utf8(output.stdout)
+                .expect("the command prints text")
+                .lines()
+                .last()
+                .unwrap_or_default()
+                .to_string()
         })
         .collect()
 }
