@@ -23,7 +23,7 @@ use super::sync_queue::SyncQueue;
 use crate::coordinator::group::{CoordinatorResult, GroupAnswer, GroupCoordinator, GroupSettings, partition_for};
 use crate::error_code::ErrorCode;
 use crate::log::Durability;
-use crate::metadata::GROUP_METADATA_TOPIC_NAME;
+use crate::metadata::{GROUP_METADATA_TOPIC_NAME, MetadataImage};
 use crate::types::{ConnectionId, Instant, Now, PartitionIndex, Ticket, TopicId};
 
 /// The coordinators.
@@ -70,7 +70,7 @@ impl GroupCoordinatorService {
 
     /// Takes note of partitions that have come and gone: loads coordinators, gives them up, and forgets the offsets of topics that are
     /// no more.
-    pub(crate) fn follow(&self, now: Now, change: &FollowedChange) -> Vec<Completion> {
+    pub(crate) fn follow(&self, now: Now, image: &MetadataImage, change: &FollowedChange) -> Vec<Completion> {
         let mut completions = Vec::new();
         let mut removed = BTreeSet::new();
         for partition in &change.removed {
@@ -87,22 +87,25 @@ impl GroupCoordinatorService {
             |partition: &&Arc<Partition>| &*partition.log.topic_partition().topic == GROUP_METADATA_TOPIC_NAME;
         let added: Vec<&Arc<Partition>> = change.added.iter().filter(is_ours).collect();
         if !added.is_empty() {
-            completions.extend(self.load(now, &added));
+            completions.extend(self.load(now, image, &added));
         }
         completions
     }
 
-    /// Loads the coordinators of a topic that has come into being, or is found at the start.
-    fn load(&self, now: Now, partitions: &[&Arc<Partition>]) -> Vec<Completion> {
+    /// Loads the coordinators of a topic that has come into being, or is found at the start. How many there are says the image, not
+    /// the logs: one that cannot be opened has its groups all the same.
+    fn load(&self, now: Now, image: &MetadataImage, partitions: &[&Arc<Partition>]) -> Vec<Completion> {
+        let Some(topic) = image.topic(GROUP_METADATA_TOPIC_NAME) else { return Vec::new() };
         let mut shards = self.shards.write().unwrap_or_else(PoisonError::into_inner);
-        if shards.topic_id.is_some() {
-            return Vec::new();
+        if shards.topic_id.is_none() {
+            (shards.topic_id, shards.count) = (Some(topic.topic_id), topic.partition_count());
         }
-        shards.topic_id = partitions.first().map(|partition| partition.key.topic_id);
-        let last = partitions.iter().map(|partition| partition.key.partition.0).max();
-        shards.count = last.map_or(0, |last| last.saturating_add(1));
         let mut completions = Vec::new();
         for partition in partitions {
+            let key = partition.key;
+            if shards.topic_id != Some(key.topic_id) || key.partition.0 >= shards.count {
+                continue;
+            }
             let mut coordinator = GroupCoordinator::new(self.settings.clone());
             if let Err(error) = replay(&partition.log, &mut coordinator) {
                 let name = partition.log.topic_partition();
@@ -113,7 +116,7 @@ impl GroupCoordinatorService {
             let shard = GroupShard::new(Arc::clone(partition), self.durability, timers, coordinator);
             completions
                 .extend(self.ask_shard(now, &shard, |coordinator| coordinator.loaded(now)).into_iter().flatten());
-            shards.loaded.insert(partition.key.partition, Arc::new(shard));
+            shards.loaded.insert(key.partition, Arc::new(shard));
         }
         completions
     }

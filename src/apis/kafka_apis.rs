@@ -107,7 +107,7 @@ impl KafkaApis {
         );
         let image = controller.image();
         let change = logs.follow(now, &configs, &MetadataImage::empty(""), &image, true);
-        let answers = groups.follow(now, &change);
+        let answers = groups.follow(now, &image, &change);
         debug_assert!(answers.is_empty(), "nobody has asked anything before the start");
         Ok(KafkaApis {
             configs,
@@ -344,7 +344,7 @@ impl KafkaApis {
             *followed = Arc::clone(image);
             change
         };
-        let mut completions = self.groups.follow(now, &change);
+        let mut completions = self.groups.follow(now, image, &change);
         for partition in &change.removed {
             completions.extend(self.replica_manager.removed(now, partition.key));
         }
