@@ -13,7 +13,7 @@ use super::answer::Completion;
 use super::answer_parts::AnswerParts;
 use super::deadlines::Deadlines;
 use super::group_answer::word;
-use super::group_log::replay;
+use super::group_log::{GroupLoadError, replay};
 use super::group_shard::{GroupShard, Turn};
 use super::log_directory::FollowedChange;
 use super::partition::Partition;
@@ -46,6 +46,8 @@ struct Shards {
     count: i32,
     /// Those whose log could be loaded.
     loaded: BTreeMap<PartitionIndex, Arc<GroupShard>>,
+    /// Those whose log could not be read. A damaged one is not read again.
+    unread: BTreeMap<PartitionIndex, Arc<Partition>>,
 }
 
 impl GroupCoordinatorService {
@@ -100,25 +102,39 @@ impl GroupCoordinatorService {
         if shards.topic_id.is_none() {
             (shards.topic_id, shards.count) = (Some(topic.topic_id), topic.partition_count());
         }
-        let mut completions = Vec::new();
-        for partition in partitions {
-            let key = partition.key;
-            if shards.topic_id != Some(key.topic_id) || key.partition.0 >= shards.count {
-                continue;
-            }
-            let mut coordinator = GroupCoordinator::new(self.settings.clone());
-            if let Err(error) = replay(&partition.log, &mut coordinator) {
-                let name = partition.log.topic_partition();
-                tracing::error!(partition = %name, %error, "the groups of a partition cannot be loaded and are not served");
-                continue;
-            }
-            let timers = Arc::clone(&self.timers);
-            let shard = GroupShard::new(Arc::clone(partition), self.durability, timers, coordinator);
-            completions
-                .extend(self.ask_shard(now, &shard, |coordinator| coordinator.loaded(now)).into_iter().flatten());
-            shards.loaded.insert(key.partition, Arc::new(shard));
+        let loaded = partitions.iter().map(|partition| self.load_shard(now, &mut shards, partition));
+        loaded.flatten().collect()
+    }
+
+    fn load_shard(&self, now: Now, shards: &mut Shards, partition: &Arc<Partition>) -> Vec<Completion> {
+        let key = partition.key;
+        if shards.topic_id != Some(key.topic_id) || key.partition.0 >= shards.count {
+            return Vec::new();
         }
-        completions
+        let mut coordinator = GroupCoordinator::new(self.settings.clone());
+        if let Err(error) = replay(&partition.log, &mut coordinator) {
+            let name = partition.log.topic_partition();
+            tracing::error!(partition = %name, %error, "the groups of a partition cannot be loaded and are not served");
+            if matches!(error, GroupLoadError::Read(_)) {
+                shards.unread.insert(key.partition, Arc::clone(partition));
+            }
+            return Vec::new();
+        }
+        let timers = Arc::clone(&self.timers);
+        let shard = GroupShard::new(Arc::clone(partition), self.durability, timers, coordinator);
+        let loaded = self.ask_shard(now, &shard, |coordinator| coordinator.loaded(now)).unwrap_or_default();
+        shards.loaded.insert(key.partition, Arc::new(shard));
+        loaded
+    }
+
+    /// Loads what could not be read before: a disk may come to itself again.
+    pub(crate) fn load_again(&self, now: Now) -> Vec<Completion> {
+        if self.shards.read().unwrap_or_else(PoisonError::into_inner).unread.is_empty() {
+            return Vec::new();
+        }
+        let mut shards = self.shards.write().unwrap_or_else(PoisonError::into_inner);
+        let unread = std::mem::take(&mut shards.unread);
+        unread.values().flat_map(|partition| self.load_shard(now, &mut shards, partition)).collect()
     }
 
     fn unload(&self, now: Now, topic_id: TopicId) -> Vec<Completion> {

@@ -293,10 +293,12 @@ impl KafkaApis {
         completions
     }
 
-    /// Looks whether the disks have room, and asks for syncs that `flush.ms` makes due.
+    /// Looks whether the disks have room, asks for syncs that `flush.ms` makes due, and loads groups that could not be read.
     pub fn watch_logs(&self, now: Now) {
         self.logs.manager().check_free_space();
         self.replica_manager.want_due_syncs(now);
+        let answers = self.groups.load_again(now);
+        debug_assert!(answers.is_empty(), "nobody waits for a group that has just been loaded");
     }
 
     /// Applies retention and regular upkeep. Returns the milliseconds until the next time.

@@ -31,7 +31,7 @@ pub(crate) fn handle(apis: &KafkaApis, now: Now, request: &ApiRequest) -> Result
         return Ok(answer.into());
     }
     let (host, port) = apis.advertised(request);
-    let here = (apis.broker_id().0, host.as_str(), i32::from(port));
+    let here = (apis.broker_id().0, host.as_str(), port);
     let find = |key: &str| match find(&placement, message.key_type, key) {
         ErrorCode::None => (ErrorCode::None, here),
         error => (error, NO_NODE),
