@@ -109,7 +109,7 @@ impl KafkaApis {
         );
         let image = controller.image();
         let change = logs.follow(now, &configs, &MetadataImage::empty(""), &image, true);
-        let answers = groups.follow(now, &change);
+        let answers = groups.follow(now, &image, &change);
         debug_assert!(answers.is_empty(), "nobody has asked anything before the start");
         Ok(KafkaApis {
             configs,
@@ -296,15 +296,16 @@ impl KafkaApis {
         completions
     }
 
-    /// Looks whether the disks have room, and asks for syncs that `flush.ms` makes due.
-    /// Partitions that the disk refused a log get it now.
+    /// Looks whether the disks have room, asks for syncs that `flush.ms` makes due, and gives what the disk refused another try: logs of
+    /// partitions, and groups that could not be read.
     pub fn watch_logs(&self, now: Now) -> Vec<Completion> {
         self.logs.manager().check_free_space();
         self.replica_manager.want_due_syncs(now);
-        if !self.logs.has_missing() {
-            return Vec::new();
+        let mut completions = self.groups.load_again(now);
+        if self.logs.has_missing() {
+            completions.extend(self.follow(now, None));
         }
-        self.follow(now, None)
+        completions
     }
 
     /// Applies retention and regular upkeep. Returns the milliseconds until the next time.
@@ -344,16 +345,17 @@ impl KafkaApis {
         Ok(self.logs.manager().shutdown(broker_epoch)?)
     }
 
-    /// Makes an image, or what is left of the last one, true: logs and coordinators for new partitions, none for removed ones. Ends what waited for the removed.
+    /// Makes an image, or what is left of the last one, true: logs and coordinators for new partitions, none for removed ones. Ends
+    /// what waited for the removed.
     fn follow(&self, now: Now, image: Option<&Arc<MetadataImage>>) -> Vec<Completion> {
-        let change = {
+        let (change, image) = {
             let mut followed = self.followed.lock().expect("nobody panics while following: panics abort the process");
             let image = Arc::clone(image.unwrap_or(&followed));
             let change = self.logs.follow(now, &self.configs, &followed, &image, false);
-            *followed = image;
-            change
+            *followed = Arc::clone(&image);
+            (change, image)
         };
-        let mut completions = self.groups.follow(now, &change);
+        let mut completions = self.groups.follow(now, &image, &change);
         for partition in &change.removed {
             completions.extend(self.replica_manager.removed(now, partition.key));
         }

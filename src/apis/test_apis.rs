@@ -28,7 +28,7 @@ use crate::types::{ConnectionId, Instant, Now, PartitionIndex, ProcessorId, Tick
 /// The address that clients reach.
 pub(crate) const ADDRESS: &str = "127.0.0.1:9092";
 
-struct NobodySleeps;
+pub(crate) struct NobodySleeps;
 
 impl Wake for NobodySleeps {
     fn wake(&self) {}
