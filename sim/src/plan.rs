@@ -51,7 +51,7 @@ impl Plan {
         let draw = draw_config(seed, Site::RunShape, 0);
         let producers = draw.part(0).between(1, 3);
         let consumers = draw.part(1).between(1, 2);
-        let garbage = if draw.part(2).happens(300_000) { draw.part(3).between(1, 6) } else { 0 };
+        let garbage = if draw.part(2).happens(500_000) { draw.part(3).between(1, 20) } else { 0 };
         let members = if draw.part(9).happens(400_000) { draw.part(10).between(1, 3) } else { 0 };
         let number = |number: u64| u32::try_from(number).unwrap_or(0);
         Plan {

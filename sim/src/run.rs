@@ -67,6 +67,8 @@ struct Run {
     boot: u32,
     upkeep_turns: u32,
     upkeep_steps: u64,
+    /// How far the wall clock has been moved.
+    wall_off_ms: i64,
     /// Nothing more can be learnt: the broker panicked, does not start, or waits for ever.
     is_over: bool,
 }
@@ -96,6 +98,7 @@ impl Run {
             boot: 0,
             upkeep_turns: 0,
             upkeep_steps: 0,
+            wall_off_ms: 0,
             is_over: false,
             plan,
         };
@@ -250,9 +253,10 @@ impl Run {
             }
         }
         if let Some(draw) = self.world.fault(Site::WallJump, 0) {
-            let ten_minutes_ms = 600_000;
-            let jump = i64::try_from(draw.below(2 * ten_minutes_ms)).unwrap_or(0);
-            self.world.jump_wall(jump - 600_000);
+            // Never further off than the broker allows a timestamp to be.
+            let target = i64::try_from(draw.below(1_200_000)).unwrap_or(0) - 600_000;
+            self.world.jump_wall(target - self.wall_off_ms);
+            self.wall_off_ms = target;
         }
         self.world.advance_to(next.map_or(limit, |next| next.min(limit)));
     }

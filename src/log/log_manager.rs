@@ -328,8 +328,8 @@ impl LogManager {
         };
         let loaded = loader.load()?;
         let topic_id = match partition_metadata_file::read(&*self.disk, &folder) {
-            // A power cut came before the first sync: no record was acknowledged as durable.
-            Err(LogError::Malformed { .. }) if !directory.was_clean => None,
+            // A power cut came before the first sync, or the disk refused the file when the log was made: nothing durable is in it.
+            Err(LogError::Malformed { .. }) if !directory.was_clean || loaded.end.offset == Offset(0) => None,
             result => result?,
         };
         let identity = LogIdentity {

@@ -54,7 +54,7 @@ struct Send {
     partition: i32,
     lane: Lane,
     outcome: SendOutcome,
-    /// Losses before the outcome was known.
+    /// Losses before it was sent. An answer may have been on its way while there was another one.
     losses: u32,
 }
 
@@ -110,10 +110,8 @@ impl History {
     }
 
     fn settle(&mut self, send: SendId, outcome: SendOutcome) {
-        let losses = self.losses;
         if let Some(send) = self.sends.get_mut(send.0) {
             send.outcome = outcome;
-            send.losses = losses;
         }
     }
 
