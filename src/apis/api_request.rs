@@ -2,6 +2,7 @@
 //!
 //! It must not know how the frame came.
 
+use std::borrow::Cow;
 use std::net::SocketAddr;
 
 use bytes::Bytes;
@@ -48,10 +49,10 @@ impl ApiRequest {
     }
 
     /// The client's name for itself.
-    pub(crate) fn client_id(&self) -> &str {
+    pub(crate) fn client_id(&self) -> Cow<'_, str> {
         match RequestHeader::decode(&mut Decoder::new(&self.frame)) {
             Ok(header) => header.client_id,
-            Err(_) => "",
+            Err(_) => "".into(),
         }
     }
 

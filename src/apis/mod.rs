@@ -39,6 +39,8 @@ mod test_configs;
 #[cfg(test)]
 mod test_groups;
 #[cfg(test)]
+mod test_odd_requests;
+#[cfg(test)]
 mod test_offsets;
 #[cfg(test)]
 mod test_topics;

@@ -39,7 +39,7 @@ pub(crate) struct Appended {
     pub(crate) base_offset: Offset,
     pub(crate) last_offset: Offset,
     pub(crate) log_start_offset: Offset,
-    /// The broker's own timestamp, if the topic stamps records itself.
+    /// The broker's own timestamp, if the topic stamps records itself; of a repeated batch the one that it has.
     pub(crate) log_append_time: Option<WallTime>,
 }
 
@@ -48,27 +48,47 @@ pub(crate) struct Appended {
 pub(crate) struct Refusal {
     pub(crate) error: ErrorCode,
     pub(crate) message: Option<String>,
+    /// Where the log starts, -1 for faults that are seen without a look at the log.
+    pub(crate) log_start_offset: Offset,
     /// The records at fault: place in the batch, and what is wrong.
     pub(crate) record_errors: Vec<(i32, Option<String>)>,
 }
 
-impl From<AppendError> for Refusal {
-    fn from(error: AppendError) -> Refusal {
-        Refusal { error: ErrorCode::from(&error), message: Some(error.to_string()), record_errors: Vec::new() }
+impl Refusal {
+    fn of_append(error: &AppendError, log_start_offset: Offset) -> Refusal {
+        let code = ErrorCode::from(error);
+        let log_start_offset = if tells_log_start(code) { log_start_offset } else { Offset(-1) };
+        Refusal { error: code, message: Some(error.to_string()), log_start_offset, record_errors: Vec::new() }
     }
-}
 
-impl From<ValidationError> for Refusal {
-    fn from(error: ValidationError) -> Refusal {
+    fn of_batch(error: ValidationError, log_start_offset: Offset) -> Refusal {
         let (code, message) = (ErrorCode::from(&error), Some(error.to_string()));
+        let is_of_request = matches!(
+            error,
+            ValidationError::NoBatch | ValidationError::MoreThanOneBatch | ValidationError::OldMagic(_)
+        );
+        let log_start_offset = if tells_log_start(code) && !is_of_request { log_start_offset } else { Offset(-1) };
         let record_errors = match error {
             ValidationError::InvalidRecords(rejected) | ValidationError::InvalidTimestamps(rejected) => {
                 rejected.into_iter().map(|record| (record.batch_index, Some(record.message.to_string()))).collect()
             }
             _ => Vec::new(),
         };
-        Refusal { error: code, message, record_errors }
+        Refusal { error: code, message, log_start_offset, record_errors }
     }
+}
+
+/// Whether Kafka tells beside this error where the log starts: not for what a look at the bytes or at the log's state refuses.
+fn tells_log_start(error: ErrorCode) -> bool {
+    !matches!(
+        error,
+        ErrorCode::CorruptMessage
+            | ErrorCode::MessageTooLarge
+            | ErrorCode::RecordListTooLarge
+            | ErrorCode::UnsupportedCompressionType
+            | ErrorCode::KafkaStorageError
+            | ErrorCode::UnknownTopicOrPartition
+    )
 }
 
 /// What a fetch found, in the order of its plan.
@@ -87,7 +107,7 @@ pub(crate) struct FetchedPartition {
     pub(crate) high_watermark: Offset,
     pub(crate) last_stable_offset: Offset,
     pub(crate) log_start_offset: Offset,
-    /// Only for a reader of committed records.
+    /// Only for a reader of committed records, and empty for a partition that is unknown.
     pub(crate) aborted_transactions: Option<Vec<AbortedTransaction>>,
     /// The epoch and offset up to which the client's log and this one agree, if the client's went another way (KIP-320).
     pub(crate) diverging: Option<(LeaderEpoch, Offset)>,
@@ -198,8 +218,10 @@ impl ReplicaManager {
         durability: Durability,
     ) -> Result<Appended, Refusal> {
         let validation = partition.log.settings().validation(produce_version >= 7);
-        let validated = validator.validate(batch, &validation, ValidationOrigin::Client, now)?;
-        let log_append_time = validated.log_append_time;
+        let log_start_offset = partition.log.log_start_offset();
+        let validated = validator
+            .validate(batch, &validation, ValidationOrigin::Client, now)
+            .map_err(|error| Refusal::of_batch(error, log_start_offset))?;
         let is_seen_at_once = durability == Durability::Written;
         if is_seen_at_once {
             self.syncs.begin_append(partition.key, &partition.log);
@@ -208,7 +230,7 @@ impl ReplicaManager {
         if is_seen_at_once {
             self.syncs.end_append(partition.key);
         }
-        let appended = appended?;
+        let appended = appended.map_err(|error| Refusal::of_append(&error, log_start_offset))?;
         if durability == Durability::Synced || appended.is_sync_due {
             self.syncs.want(partition.key, &partition.log);
         }
@@ -216,7 +238,7 @@ impl ReplicaManager {
             base_offset: appended.base_offset,
             last_offset: appended.last_offset,
             log_start_offset: appended.log_start_offset,
-            log_append_time,
+            log_append_time: appended.log_append_time,
         })
     }
 
@@ -245,8 +267,11 @@ impl ReplicaManager {
             let read = self.read(plan, partition, fetched.bytes);
             let read = read.unwrap_or_else(|error| {
                 // A client that asks for what is unknown waits, as in Kafka: it may come into being.
-                fetched.has_read_error |= partition.source.is_ok();
-                FetchedPartition::failed(error)
+                let is_unknown = matches!(error, ErrorCode::UnknownTopicOrPartition | ErrorCode::UnknownTopicId);
+                fetched.has_read_error |= partition.source.is_ok() || !is_unknown;
+                // Kafka's answers differ here between what is unknown and what cannot be read.
+                let aborted_transactions = is_unknown.then(Vec::new);
+                FetchedPartition { aborted_transactions, ..FetchedPartition::failed(error) }
             });
             fetched.bytes += read.records.iter().map(Piece::bytes).sum::<usize>();
             fetched.partitions.push(read);
@@ -262,7 +287,7 @@ impl ReplicaManager {
         if let Some(diverging) = diverging_epoch(log, wanted)? {
             return Ok(FetchedPartition { diverging: Some(diverging), ..FetchedPartition::empty(log) });
         }
-        let bytes_max = usize::try_from(wanted.bytes_max).unwrap_or(0).min(plan.bytes_max.saturating_sub(taken));
+        let bytes_max = usize::try_from(wanted.bytes_max).map_err(|_| ErrorCode::InvalidRequest)?.min(plan.bytes_max.saturating_sub(taken));
         let data = log.read(wanted.offset, bytes_max, plan.isolation, taken == 0).map_err(|error| {
             if !matches!(error, ReadError::OffsetOutOfRange { .. }) {
                 tracing::error!(partition = %log.topic_partition(), %error, "a fetch could not be served");

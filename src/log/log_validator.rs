@@ -13,7 +13,7 @@ use std::borrow::Cow;
 
 use crate::limits::{BATCH_HEADER_BYTES, DECOMPRESSED_BODY_BYTES_MAX};
 use crate::record::{
-    BatchError, BatchHeader, Compression, CompressionType, Compressor, Decompressor, RecordBatch, RecordBatchBuilder,
+    BatchError, BatchHeader, BatchPrefix, Compression, CompressionType, Compressor, Decompressor, RecordBatch, RecordBatchBuilder,
     ScanLimits, TimestampType, scan_records,
 };
 use crate::types::{LeaderEpoch, Now, Offset, WallTime};
@@ -179,18 +179,12 @@ impl LogValidator {
     }
 }
 
-/// Exactly one batch of magic 2.
+/// Exactly one whole batch of magic 2. The torn front of another behind it is dropped, as everywhere in the protocol.
 fn single_batch(records: &[u8]) -> Result<RecordBatch<'_>, ValidationError> {
-    if records.is_empty() {
-        return Err(ValidationError::NoBatch);
-    }
     match RecordBatch::parse(records) {
-        Ok((batch, [])) => Ok(batch),
-        Ok((_, rest)) => match BatchHeader::parse(rest) {
-            Ok(_) | Err(BatchError::Torn { .. } | BatchError::OldMagic { .. }) => {
-                Err(ValidationError::MoreThanOneBatch)
-            }
-            Err(error) => Err(ValidationError::Corrupt(error)),
+        Ok((batch, rest)) => match BatchPrefix::of_whole(rest).map_err(ValidationError::Corrupt)? {
+            Some(_) => Err(ValidationError::MoreThanOneBatch),
+            None => Ok(batch),
         },
         Err(BatchError::Torn { .. }) => Err(ValidationError::NoBatch),
         Err(BatchError::OldMagic { magic, .. }) => Err(ValidationError::OldMagic(magic)),

@@ -2,13 +2,15 @@
 //!
 //! It must not know what a Processor does with a refused request: it only says why.
 
+use std::borrow::Cow;
+
 use thiserror::Error;
 
 use crate::protocol::api_key::{ApiKey, name_of_unserved};
 use crate::protocol::codec::{DecodeError, Decoder};
 
 /// What stands in front of every request, in version 1 or 2.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestHeader<'a> {
     /// The API that is asked.
     pub api_key: ApiKey,
@@ -16,14 +18,14 @@ pub struct RequestHeader<'a> {
     pub api_version: i16,
     /// The client's number for the request; it returns in the answer. Kafka checks no order.
     pub correlation_id: i32,
-    /// The client's name for itself; empty if it gave none.
-    pub client_id: &'a str,
+    /// The client's name for itself; empty if it gave none. Bytes that are no text are replaced.
+    pub client_id: Cow<'a, str>,
 }
 
 /// Why a request is refused before its body is read.
 ///
 /// Kafka closes the connection in every case but one: `UnsupportedVersion` of ApiVersions is answered in version 0 with error 35.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum HeaderError<'a> {
     /// The header itself is broken or cut off.
     #[error("broken request header: {0}")]
@@ -59,7 +61,7 @@ impl<'a> RequestHeader<'a> {
             });
         };
         let correlation_id = decoder.get_i32()?;
-        let client_id = decoder.get_string(false)?.unwrap_or_default();
+        let client_id = decoder.get_string_lossy()?.unwrap_or_default();
         if api_key.request_header_version(api_version) >= 2 {
             decoder.skip_tagged_fields()?;
         }
@@ -94,15 +96,21 @@ mod tests {
     #[test]
     fn a_flexible_header_skips_unknown_tagged_fields() {
         let bytes = [0, 3, 0, 9, 0, 0, 0, 5, 0, 2, b'm', b'e', 1, 0x85, 1, 3, 9, 9, 9, 42];
-        let header = RequestHeader { api_key: ApiKey::Metadata, api_version: 9, correlation_id: 5, client_id: "me" };
+        let header = RequestHeader { api_key: ApiKey::Metadata, api_version: 9, correlation_id: 5, client_id: "me".into() };
         assert_eq!(decode(&bytes), Ok((header, 1)));
     }
 
     #[test]
     fn an_old_header_has_no_tagged_fields_and_null_becomes_an_empty_client_id() {
         let bytes = [0, 3, 0, 8, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 7];
-        let header = RequestHeader { api_key: ApiKey::Metadata, api_version: 8, correlation_id: -1, client_id: "" };
+        let header = RequestHeader { api_key: ApiKey::Metadata, api_version: 8, correlation_id: -1, client_id: "".into() };
         assert_eq!(decode(&bytes), Ok((header, 1)));
+    }
+
+    #[test]
+    fn a_client_id_that_is_no_text_is_replaced_and_not_refused() {
+        let bytes = [0, 3, 0, 8, 0, 0, 0, 1, 0, 3, 0xff, b'm', 0xfe];
+        assert_eq!(decode(&bytes).unwrap().0.client_id, "\u{fffd}m\u{fffd}");
     }
 
     #[test]
@@ -131,7 +139,8 @@ mod tests {
             let mut bytes = vec![0, 18, high, low, 0, 0, 0, 9, 0, 1, b'c'];
             bytes.extend_from_slice(tail);
             let Err(HeaderError::UnsupportedVersion(header)) = decode(&bytes) else { panic!("version {version}") };
-            assert_eq!((header.api_key, header.correlation_id, header.client_id), (ApiKey::ApiVersions, 9, "c"));
+            assert_eq!((header.api_key, header.correlation_id), (ApiKey::ApiVersions, 9));
+            assert_eq!(header.client_id, "c");
             assert_eq!(header.api_version, version.cast_signed());
         }
         let produce_2 = [0, 0, 0, 2, 0, 0, 0, 9, 0xff, 0xff];

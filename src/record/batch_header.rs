@@ -84,6 +84,49 @@ pub enum TimestampType {
     LogAppendTime,
 }
 
+/// What a scan needs of a message or batch of any format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BatchPrefix {
+    /// Its format: 0, 1 or 2.
+    pub magic: i8,
+    /// Its whole length, which for magic 2 may still be too short for a header.
+    pub bytes: usize,
+}
+
+impl BatchPrefix {
+    /// Reads the length and the format at the front of `bytes`, in the order of Kafka's scan: the length is refused before the format
+    /// is there.
+    pub fn parse(bytes: &[u8]) -> Result<BatchPrefix, BatchError> {
+        let torn = BatchError::Torn { needed: PREFIX_BYTES, available: bytes.len() };
+        let length = bytes.get(at::BATCH_LENGTH..).and_then(|tail| tail.first_chunk()).ok_or(torn)?;
+        let length = i32::from_be_bytes(*length);
+        if length < SMALLEST_LENGTH {
+            return Err(BatchError::Length(length));
+        }
+        let total = usize::try_from(length).map_err(|_| BatchError::Length(length))?.saturating_add(LOG_OVERHEAD_BYTES);
+        match i8::from_be_bytes([*bytes.get(at::MAGIC).ok_or(torn)?]) {
+            magic @ 0..=2 => Ok(BatchPrefix { magic, bytes: total }),
+            magic => Err(BatchError::UnknownMagic(magic)),
+        }
+    }
+
+    /// The same of what is there in whole; `None` if `bytes` end before it does.
+    pub fn of_whole(bytes: &[u8]) -> Result<Option<BatchPrefix>, BatchError> {
+        match BatchPrefix::parse(bytes) {
+            Ok(prefix) => Ok((prefix.bytes <= bytes.len()).then_some(prefix)),
+            Err(BatchError::Torn { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// Whether `records` begin with a whole batch of a transaction, as far as can be told without a look at its checksum.
+pub fn begins_with_transaction(records: &[u8]) -> Result<bool, BatchError> {
+    let is_batch = BatchPrefix::of_whole(records)?.is_some_and(|prefix| prefix.magic == 2);
+    let attributes = records.get(at::ATTRIBUTES..).and_then(|tail| tail.first_chunk()).copied();
+    Ok(is_batch && attributes.is_some_and(|attributes| i16::from_be_bytes(attributes) & TRANSACTIONAL_BIT != 0))
+}
+
 /// The header of one record batch of magic 2, a copy of its bytes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct BatchHeader([u8; BATCH_HEADER_BYTES]);
@@ -97,21 +140,13 @@ impl BatchHeader {
     /// Reads the header at the front of `bytes`, which may end right behind it. Length, magic and codec are checked.
     pub fn parse(bytes: &[u8]) -> Result<BatchHeader, BatchError> {
         let available = bytes.len();
-        let Some(prefix) = bytes.first_chunk::<PREFIX_BYTES>() else {
-            return Err(BatchError::Torn { needed: PREFIX_BYTES, available });
-        };
-        let length = i32::from_be_bytes(field(prefix, at::BATCH_LENGTH));
-        if length < SMALLEST_LENGTH {
-            return Err(BatchError::Length(length));
-        }
-        let total = usize::try_from(length).map_err(|_| BatchError::Length(length))?.saturating_add(LOG_OVERHEAD_BYTES);
-        match i8::from_be_bytes(field(prefix, at::MAGIC)) {
-            2 => {}
-            magic @ 0..=1 => return Err(BatchError::OldMagic { magic, bytes: total }),
-            magic => return Err(BatchError::UnknownMagic(magic)),
+        let BatchPrefix { magic, bytes: total } = BatchPrefix::parse(bytes)?;
+        if magic != 2 {
+            return Err(BatchError::OldMagic { magic, bytes: total });
         }
         if total < BATCH_HEADER_BYTES {
-            return Err(BatchError::Length(length));
+            let length = bytes.get(at::BATCH_LENGTH..).and_then(|tail| tail.first_chunk()).copied();
+            return Err(BatchError::Length(length.map_or(0, i32::from_be_bytes)));
         }
         let Some(header) = bytes.first_chunk::<BATCH_HEADER_BYTES>() else {
             return Err(BatchError::Torn { needed: total, available });

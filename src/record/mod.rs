@@ -20,7 +20,7 @@ mod golden_tests;
 mod round_trip_tests;
 
 pub use batch::{BatchIterator, RecordBatch, emptied_batch, stamped_header, stamped_header_with_append_time};
-pub use batch_header::{BatchError, BatchHeader, TimestampType};
+pub use batch_header::{BatchError, BatchHeader, BatchPrefix, TimestampType, begins_with_transaction};
 pub use compression::{Compression, CompressionError, CompressionType, Compressor, Decompressor};
 pub use control_record::{ControlRecord, ControlRecordError, end_transaction_batch};
 pub use crc::{crc32c, crc32c_of_parts};

@@ -59,8 +59,13 @@ fn plan(apis: &KafkaApis, now: Instant, version: i16, message: &FetchRequest<'_>
     let (session, wanted) =
         replica_manager.sessions().begin(now, session, uses_topic_ids, wanted(message), &forgotten)?;
     let bytes_max = usize_or_zero(message.max_bytes).min(apis.settings().request.fetch_bytes_max);
+    let is_follower = message.replica_id.max(message.replica_state.replica_id) >= 0;
     let partitions = wanted.into_iter().map(|wanted| {
-        let source = find(replica_manager, uses_topic_ids, session, &wanted);
+        let source = find(replica_manager, uses_topic_ids, session, &wanted).and_then(|source| match is_follower {
+            // No other broker has replicas of ours.
+            true => Err(ErrorCode::NotLeaderOrFollower),
+            false => Ok(source),
+        });
         PartitionPlan { wanted, source }
     });
     Ok(FetchPlan {

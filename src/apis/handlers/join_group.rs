@@ -22,7 +22,7 @@ pub(crate) fn handle(apis: &KafkaApis, now: Now, request: &ApiRequest) -> Result
         group_id: message.group_id,
         member_id: message.member_id,
         group_instance_id: message.group_instance_id,
-        client_id: request.client_id(),
+        client_id: &request.client_id(),
         client_host: &client_host,
         session_timeout_ms: message.session_timeout_ms,
         rebalance_timeout_ms: if version == 0 { message.session_timeout_ms } else { message.rebalance_timeout_ms },

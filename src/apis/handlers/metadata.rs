@@ -37,6 +37,9 @@ pub(crate) fn handle(apis: &KafkaApis, now: Now, request: &ApiRequest) -> Result
         return Ok(request.respond(&refuse(topics.unwrap_or_default())).into());
     }
     let asked = asked(request.version(), topics);
+    if matches!(asked, Asked::Names(_)) && topics.unwrap_or_default().iter().any(|topic| topic.name.is_none()) {
+        return Ok(request.respond(&refuse(topics.unwrap_or_default())).into());
+    }
     let image = apis.image();
     let missing = missing_topics(apis, &image, &message, &asked);
     if !missing.is_empty()
@@ -76,10 +79,13 @@ fn is_by_id(topic: &MetadataRequestTopic<'_>) -> bool {
     topic.name.is_none() || topic.topic_id != TopicId::ZERO
 }
 
+/// Refuses a request that names topics in a way that its version does not have, or neither by name nor by id (Kafka answers the latter
+/// with -1).
 fn refuse<'a>(topics: &[MetadataRequestTopic<'a>]) -> MetadataResponse<'a> {
     let refuse = |topic: &MetadataRequestTopic<'a>| MetadataResponseTopic {
         error_code: ErrorCode::InvalidRequest.code(),
         name: Some(topic.name.unwrap_or_default()),
+        topic_id: topic.topic_id,
         ..Default::default()
     };
     MetadataResponse { topics: topics.iter().map(refuse).collect(), ..Default::default() }

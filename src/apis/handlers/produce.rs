@@ -16,8 +16,12 @@ use crate::protocol::messages::produce::{
     TopicProduceData, TopicProduceResponse,
 };
 use crate::protocol::{DecodeError, RecordsField};
+use crate::record::begins_with_transaction;
 use crate::types::{Now, PartitionIndex, Ticket, TopicId};
 use crate::zoo::{self, Bug};
+
+/// Why a connection is closed whose client wants no answer.
+const REFUSED_SILENTLY: &str = "acks=0 and an error, of which only the close can tell";
 
 /// When the client wants to be answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,11 +87,14 @@ pub(crate) fn handle(
     request: &ApiRequest,
 ) -> Result<Outcome, DecodeError> {
     let message: ProduceRequest<'_> = request.decode()?;
+    if let Err((error, reason)) = check_first_batches(&message) {
+        return Ok(refuse_all(request, &message, error, Some(reason)).into());
+    }
     let acks = match message.acks {
         0 => Acks::None,
         1 => Acks::Leader,
         -1 => Acks::All,
-        _ => return Ok(refuse_all(request, &message, ErrorCode::InvalidRequiredAcks).into()),
+        _ => return Ok(refuse_all(request, &message, ErrorCode::InvalidRequiredAcks, None).into()),
     };
     let mut produce = Produce { apis, now, local, request, acks, awaited: Vec::new(), completions: Vec::new() };
     let topics = message.topic_data.iter().filter(|topic| !topic.partition_data.is_empty());
@@ -95,7 +102,7 @@ pub(crate) fn handle(
         topics.enumerate().map(|(place, topic)| produce.append_topic(place, topic)).collect();
     let (awaited, mut completions) = (produce.awaited, produce.completions);
     let answer = match acks {
-        Acks::None if has_error(&outcomes) => Answer::Close("acks=0 and an error, of which only the close can tell"),
+        Acks::None if has_error(&outcomes) => Answer::Close(REFUSED_SILENTLY),
         Acks::None => Answer::Nothing,
         Acks::Leader => respond_produced(request.ticket, &outcomes),
         Acks::All if awaited.is_empty() => respond_produced(request.ticket, &outcomes),
@@ -169,6 +176,7 @@ impl Produce<'_> {
             }
             Err(refusal) => {
                 let mut outcome = PartitionOutcome::failed(data.index, refusal.error, refusal.message);
+                outcome.log_start_offset = refusal.log_start_offset.0;
                 outcome.record_errors = refusal.record_errors;
                 outcome
             }
@@ -200,18 +208,48 @@ fn has_error(outcomes: &[TopicOutcome]) -> bool {
     outcomes.iter().flat_map(|topic| &topic.partitions).any(|partition| !partition.error.is_none())
 }
 
+/// Looks at the front of every partition's records before anything is appended, as Kafka does to learn whether the request is part of a
+/// transaction: bytes that are no batch at all, and a transaction without an id, are the fault of the whole request.
+fn check_first_batches(message: &ProduceRequest<'_>) -> Result<(), (ErrorCode, String)> {
+    for data in message.topic_data.iter().flat_map(|topic| &topic.partition_data) {
+        let RecordsField::Bytes(records) = data.records else { continue };
+        match begins_with_transaction(records) {
+            Ok(true) if message.transactional_id.is_none() => {
+                let reason = "a batch of a transaction needs a transactional id".to_string();
+                return Err((ErrorCode::TransactionalIdAuthorizationFailed, reason));
+            }
+            Ok(true) => return Ok(()),
+            Ok(false) => {}
+            Err(error) => {
+                let reason = format!("the records of partition {} are corrupt: {error}", data.index);
+                return Err((ErrorCode::CorruptMessage, reason));
+            }
+        }
+    }
+    Ok(())
+}
+
 /// Every partition gets the same error, and nothing is appended.
-fn refuse_all(request: &ApiRequest, message: &ProduceRequest<'_>, error: ErrorCode) -> Answer {
+fn refuse_all(
+    request: &ApiRequest,
+    message: &ProduceRequest<'_>,
+    error: ErrorCode,
+    reason: Option<String>,
+) -> Answer {
+    if message.acks == 0 {
+        return Answer::Close(REFUSED_SILENTLY);
+    }
     let outcomes: Vec<TopicOutcome> = message
         .topic_data
         .iter()
+        .filter(|topic| !topic.partition_data.is_empty())
         .map(|topic| TopicOutcome {
             name: topic.name.to_string(),
             topic_id: topic.topic_id,
             partitions: topic
                 .partition_data
                 .iter()
-                .map(|data| PartitionOutcome::failed(data.index, error, None))
+                .map(|data| PartitionOutcome::failed(data.index, error, reason.clone()))
                 .collect(),
         })
         .collect();

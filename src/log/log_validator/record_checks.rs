@@ -30,14 +30,20 @@ impl RecordRules {
         }
     }
 
-    /// What is wrong with a timestamp; -1 stands for none and is fine.
+    /// What is wrong with a timestamp; -1 stands for none and is fine. Where the producer's timestamps count, a batch that claims the
+    /// broker's append time is fine too, as in Kafka: it is stored as the producer's.
     fn timestamp_fault(&self, timestamp: i64) -> Option<String> {
-        if self.claims_append_time {
-            return Some("Producers should not set the timestamp type to LogAppendTime".into());
+        match self.range.as_ref().filter(|_| timestamp != -1) {
+            Some(range) if range.contains(&timestamp) => None,
+            Some(range) => {
+                let (earliest, latest) = (range.start(), range.end());
+                Some(format!("Timestamp {timestamp} is out of range. It should be within [{earliest}, {latest}]"))
+            }
+            None if self.claims_append_time => {
+                Some("Producers should not set the timestamp type to LogAppendTime".into())
+            }
+            None => None,
         }
-        let range = self.range.as_ref().filter(|range| timestamp != -1 && !range.contains(&timestamp))?;
-        let (earliest, latest) = (range.start(), range.end());
-        Some(format!("Timestamp {timestamp} is out of range. It should be within [{earliest}, {latest}]"))
     }
 }
 

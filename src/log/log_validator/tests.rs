@@ -87,9 +87,17 @@ fn only_one_whole_batch_is_accepted() {
         assert_refused!(one[..cut], ValidationError::NoBatch);
     }
     assert_refused!([&one[..], &one].concat(), ValidationError::MoreThanOneBatch);
-    assert_refused!([&one[..], &one[..40]].concat(), ValidationError::MoreThanOneBatch);
-    assert_refused!([&one[..], &[0]].concat(), ValidationError::MoreThanOneBatch);
-    assert_refused!([&one[..], &[0; 20]].concat(), ValidationError::Corrupt(BatchError::Length(0)));
+    assert_refused!([&one[..], &[0; 16]].concat(), ValidationError::Corrupt(BatchError::Length(0)));
+}
+
+#[test]
+fn a_torn_batch_behind_the_first_is_dropped() {
+    let one = two(CompressionType::None);
+    for torn in 0..one.len() {
+        let bytes = [&one[..], &one[..torn]].concat();
+        let validated = validate(&bytes, &ValidationSettings::default()).unwrap();
+        assert_eq!((validated.total_bytes(), &*validated.body), (one.len(), &one[BATCH_HEADER_BYTES..]));
+    }
 }
 
 #[test]
@@ -230,13 +238,19 @@ fn append_time_replaces_the_producers_and_its_checksum_is_right() {
 }
 
 #[test]
-fn a_producer_may_not_claim_append_time() {
-    let mut builder = RecordBatchBuilder::new().log_append_time(WallTime(NOW));
-    builder.append(NOW, None, None).unwrap();
-    let bytes = builder.build().unwrap();
-    for timestamp_type in [TimestampType::CreateTime, TimestampType::LogAppendTime] {
-        let settings = ValidationSettings { timestamp_type, ..Default::default() };
-        assert!(matches!(validate(&bytes, &settings), Err(ValidationError::InvalidTimestamps(_))));
+fn a_producers_claim_of_append_time_is_taken_for_its_own_or_refused_if_the_brokers_counts() {
+    let claimed = |timestamp| {
+        let mut builder = RecordBatchBuilder::new().log_append_time(WallTime(timestamp));
+        builder.append(NOW, None, None).unwrap();
+        builder.build().unwrap()
+    };
+    let bytes = claimed(NOW);
+    let validated = validate(&bytes, &ValidationSettings::default()).unwrap();
+    assert_eq!((validated.header.timestamp_type(), validated.header.max_timestamp()), (TimestampType::CreateTime, NOW));
+    assert_eq!(validated.header.crc(), validated.header.compute_crc(&validated.body));
+    let append_time = ValidationSettings { timestamp_type: TimestampType::LogAppendTime, ..Default::default() };
+    for (timestamp, settings) in [(NOW, append_time), (-1, ValidationSettings::default())] {
+        assert!(matches!(validate(&claimed(timestamp), &settings), Err(ValidationError::InvalidTimestamps(_))));
     }
 }
 

@@ -11,7 +11,7 @@ pub enum ValidationError {
     /// No bytes at all, or fewer than the batch claims to have (87).
     #[error("there is no whole record batch")]
     NoBatch,
-    /// More than one batch, or anything behind the first (87). Kafka drops a torn batch there and calls the rest a success.
+    /// More than one whole batch (87).
     #[error("there is more than one record batch")]
     MoreThanOneBatch,
     /// A message of magic 0 or 1 (87).

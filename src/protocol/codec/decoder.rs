@@ -2,6 +2,8 @@
 //!
 //! It must not know any message.
 
+use std::borrow::Cow;
+
 use crate::limits::{DECODE_BUDGET_BASE_BYTES, DECODE_BUDGET_PER_BYTE, STRING_BYTES_MAX};
 use crate::protocol::codec::DecodeError;
 use crate::types::TopicId;
@@ -107,12 +109,24 @@ impl<'a> Decoder<'a> {
     /// A string or null; any negative length is null, as in Kafka.
     #[inline]
     pub fn get_string(&mut self, is_flexible: bool) -> Result<Option<&'a str>, DecodeError> {
+        let Some(bytes) = self.get_string_bytes(is_flexible)? else { return Ok(None) };
+        std::str::from_utf8(bytes).map(Some).map_err(|_| DecodeError::InvalidUtf8)
+    }
+
+    /// A plain string or null, in which bytes that are not UTF-8 become replacement characters, as in Kafka: only for names that
+    /// nothing is looked up by.
+    pub fn get_string_lossy(&mut self) -> Result<Option<Cow<'a, str>>, DecodeError> {
+        Ok(self.get_string_bytes(false)?.map(String::from_utf8_lossy))
+    }
+
+    #[inline]
+    fn get_string_bytes(&mut self, is_flexible: bool) -> Result<Option<&'a [u8]>, DecodeError> {
         let length = if is_flexible { self.get_compact_length()? } else { usize::try_from(self.get_i16()?).ok() };
         let Some(length) = length else { return Ok(None) };
         if length > STRING_BYTES_MAX {
             return Err(DecodeError::StringTooLong { bytes: length });
         }
-        std::str::from_utf8(self.take(length)?).map(Some).map_err(|_| DecodeError::InvalidUtf8)
+        self.take(length).map(Some)
     }
 
     /// Bytes or null.
@@ -177,10 +191,11 @@ impl<'a> Decoder<'a> {
         if is_flexible { self.get_compact_length() } else { Ok(usize::try_from(self.get_i32()?).ok()) }
     }
 
+    /// One less than the number on the wire. A number above 31 bits is a negative one for Kafka, and therefore null as well.
     #[inline]
     fn get_compact_length(&mut self) -> Result<Option<usize>, DecodeError> {
-        let length = self.get_unsigned_varint()?;
-        Ok(length.checked_sub(1).and_then(|length| usize::try_from(length).ok()))
+        let length = self.get_unsigned_varint()?.cast_signed().wrapping_sub(1);
+        Ok(usize::try_from(length).ok())
     }
 }
 
@@ -212,6 +227,7 @@ mod tests {
         assert_eq!(Decoder::new(&[0x80, 0x00]).get_string(false), Ok(None));
         assert_eq!(Decoder::new(&[0x80, 0, 0, 0]).get_bytes(false), Ok(None));
         assert_eq!(Decoder::new(&[0]).get_string(true), Ok(None));
+        assert_eq!(Decoder::new(&[0xff, 0xff, 0xff, 0xff, 0x0f]).get_string(true), Ok(None));
     }
 
     #[test]

@@ -1,0 +1,136 @@
+//! What requests get that no sane client sends.
+
+use super::answer::Answer;
+use super::test_apis::{TestApis, batch};
+use crate::error_code::ErrorCode;
+use crate::protocol::messages::fetch::{FetchPartition, FetchRequest, FetchResponse, FetchTopic};
+use crate::protocol::messages::metadata::{MetadataRequest, MetadataRequestTopic, MetadataResponse};
+use crate::protocol::messages::produce::{PartitionProduceData, ProduceRequest, ProduceResponse, TopicProduceData};
+use crate::protocol::{ApiKey, RecordsField};
+use crate::record::RecordBatchBuilder;
+use crate::types::{ProducerEpoch, ProducerId, TopicId};
+
+fn with_topics() -> TestApis {
+    let mut apis = TestApis::new();
+    apis.create("a", 1, &[]);
+    apis.create("b", 1, &[]);
+    apis
+}
+
+/// A request with these records for partition 0 of topics `a` and `b`.
+fn produce<'a>(acks: i16, a: &'a [u8], b: &'a [u8]) -> ProduceRequest<'a> {
+    let topic = |name, records| TopicProduceData {
+        name,
+        partition_data: vec![PartitionProduceData { index: 0, records: RecordsField::Bytes(records) }],
+        ..Default::default()
+    };
+    ProduceRequest { transactional_id: None, acks, timeout_ms: 1_000, topic_data: vec![topic("a", a), topic("b", b)] }
+}
+
+/// Error, base offset and log start of each partition, in the order of the request.
+fn produced(apis: &mut TestApis, request: &ProduceRequest<'_>) -> Vec<(i16, i64, i64)> {
+    let response = apis.ask(ApiKey::Produce, 12, request);
+    let response: ProduceResponse<'_> = response.read();
+    let partitions = response.responses.iter().flat_map(|topic| &topic.partition_responses);
+    partitions.map(|answer| (answer.error_code, answer.base_offset, answer.log_start_offset)).collect()
+}
+
+fn refused(error: ErrorCode) -> (i16, i64, i64) {
+    (error.code(), -1, -1)
+}
+
+#[test]
+fn bytes_that_are_no_batch_refuse_the_whole_request_and_a_wrong_checksum_only_its_own() {
+    let mut apis = with_topics();
+    let good = batch(&[1]);
+    let mut unknown_magic = good.to_vec();
+    unknown_magic[16] = 3;
+    for bad in [&unknown_magic[..], &[0; 16]] {
+        let both = [refused(ErrorCode::CorruptMessage); 2];
+        assert_eq!(produced(&mut apis, &produce(-1, &good, bad)), both);
+        assert_eq!(produced(&mut apis, &produce(-1, bad, &good)), both);
+    }
+    assert_eq!(apis.log("a", 0).log_end_offset().0, 0, "nothing is appended");
+    let mut damaged = good.to_vec();
+    *damaged.last_mut().unwrap() ^= 1;
+    let one = [(0, 0, 0), refused(ErrorCode::CorruptMessage)];
+    assert_eq!(produced(&mut apis, &produce(-1, &good, &damaged)), one);
+}
+
+#[test]
+fn a_batch_of_a_transaction_without_a_transactional_id_refuses_the_whole_request() {
+    let mut apis = with_topics();
+    let mut builder = RecordBatchBuilder::new().producer(ProducerId(7), ProducerEpoch(0), 0).transactional(true);
+    builder.append(1, None, Some(b"value")).unwrap();
+    let transactional = builder.build().unwrap();
+    let both = [refused(ErrorCode::TransactionalIdAuthorizationFailed); 2];
+    assert_eq!(produced(&mut apis, &produce(1, &batch(&[1]), &transactional)), both);
+    let silent = apis.send(ApiKey::Produce, 12, &produce(0, &batch(&[1]), &transactional)).1.answer;
+    assert!(matches!(silent, Answer::Close(_)), "without an answer only the close can tell: {silent:?}");
+    assert_eq!(apis.log("a", 0).log_end_offset().0, 0);
+}
+
+#[test]
+fn records_that_the_log_refuses_come_with_the_log_start() {
+    let mut apis = with_topics();
+    let mut no_records = batch(&[1]).to_vec();
+    no_records[57..61].copy_from_slice(&0_i32.to_be_bytes());
+    let crc = crate::record::crc32c(&no_records[21..]);
+    no_records[17..21].copy_from_slice(&crc.to_be_bytes());
+    let answers = produced(&mut apis, &produce(-1, &no_records, &[]));
+    assert_eq!(answers, [(ErrorCode::InvalidRecord.code(), -1, 0), refused(ErrorCode::InvalidRecord)]);
+}
+
+#[test]
+fn a_repeated_batch_is_answered_with_the_time_that_it_has() {
+    let mut apis = with_topics();
+    let mut builder = RecordBatchBuilder::new().producer(ProducerId(7), ProducerEpoch(0), 0);
+    builder.append(1_234, None, Some(b"value")).unwrap();
+    let idempotent = builder.build().unwrap();
+    let mut times = || {
+        let response = apis.ask(ApiKey::Produce, 12, &produce(-1, &idempotent, &idempotent));
+        let response: ProduceResponse<'_> = response.read();
+        let answer = &response.responses[0].partition_responses[0];
+        (answer.base_offset, answer.log_append_time_ms)
+    };
+    assert_eq!(times(), (0, -1));
+    assert_eq!(times(), (0, 1_234));
+}
+
+/// The only partition of the answer to a fetch from partition 0: error, high watermark, and how many aborted transactions it lists.
+fn fetched(
+    apis: &mut TestApis,
+    topic: &str,
+    replica_id: i32,
+    partition_max_bytes: i32,
+) -> (i16, i64, Option<usize>) {
+    let partition = FetchPartition { partition: 0, partition_max_bytes, ..Default::default() };
+    let topics = vec![FetchTopic { topic, partitions: vec![partition], ..Default::default() }];
+    let request = FetchRequest { replica_id, max_bytes: 1_000, topics, ..Default::default() };
+    let response = apis.ask_now(ApiKey::Fetch, 12, &request);
+    let response: FetchResponse<'_> = response.read();
+    let answer = &response.responses[0].partitions[0];
+    (answer.error_code, answer.high_watermark, answer.aborted_transactions.as_ref().map(Vec::len))
+}
+
+#[test]
+fn a_fetch_by_a_broker_or_with_a_negative_limit_is_refused_and_has_no_transactions() {
+    let mut apis = with_topics();
+    assert_eq!(fetched(&mut apis, "a", -1, 100), (0, 0, None));
+    assert_eq!(fetched(&mut apis, "a", 5, 100), (ErrorCode::NotLeaderOrFollower.code(), -1, None));
+    assert_eq!(fetched(&mut apis, "a", -1, -1), (ErrorCode::InvalidRequest.code(), -1, None));
+    assert_eq!(fetched(&mut apis, "none", -1, 100), (ErrorCode::UnknownTopicOrPartition.code(), -1, Some(0)));
+}
+
+#[test]
+fn a_topic_with_neither_name_nor_id_is_refused_and_so_is_an_id_before_its_time() {
+    let mut apis = with_topics();
+    for (version, topic_id) in [(12, TopicId::ZERO), (10, TopicId([7; 16]))] {
+        let topics = Some(vec![MetadataRequestTopic { name: None, topic_id }]);
+        let response = apis.ask_now(ApiKey::Metadata, version, &MetadataRequest { topics, ..Default::default() });
+        let response: MetadataResponse<'_> = response.read();
+        assert!(response.brokers.is_empty());
+        let topic = &response.topics[0];
+        assert_eq!((topic.error_code, topic.topic_id), (ErrorCode::InvalidRequest.code(), topic_id));
+    }
+}
