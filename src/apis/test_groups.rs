@@ -57,7 +57,7 @@ fn coordinator_error(broker: &mut TestApis, key_type: i8) -> i16 {
     response.read::<FindCoordinatorResponse<'_>>().coordinators[0].error_code
 }
 
-fn commit_of(group_id: &str, topic: &'static str, partition_index: i32, offset: i64) -> OffsetCommitRequest<'_> {
+fn commit_of<'a>(group_id: &'a str, topic: &'a str, partition_index: i32, offset: i64) -> OffsetCommitRequest<'a> {
     let partition = OffsetCommitRequestPartition { partition_index, committed_offset: offset, ..Default::default() };
     let topic = OffsetCommitRequestTopic { name: topic, partitions: vec![partition], ..Default::default() };
     OffsetCommitRequest { group_id, topics: vec![topic], ..Default::default() }
