@@ -24,7 +24,7 @@ use super::replica_manager::ReplicaManager;
 use super::request_local::RequestLocal;
 use super::start_failure::StartFailure;
 use super::sync_queue::{SyncQueue, SyncRound};
-use crate::config::{Settings, StaticConfig};
+use crate::config::{ListenerSettings, Settings, StaticConfig};
 use crate::coordinator::group::GroupSettings;
 use crate::env::{Disk, DiskError, SyncJob, Wake};
 use crate::error_code::ErrorCode;
@@ -57,6 +57,8 @@ pub(crate) enum Deferred {
 /// Everything that handlers ask.
 pub struct KafkaApis {
     configs: BrokerConfigs,
+    /// As of the start: listeners do not change while the broker runs, whatever is set.
+    listeners: Vec<ListenerSettings>,
     disk: Arc<dyn Disk>,
     logs: Arc<LogDirectory>,
     replica_manager: ReplicaManager,
@@ -113,6 +115,7 @@ impl KafkaApis {
         debug_assert!(answers.is_empty(), "nobody has asked anything before the start");
         Ok(KafkaApis {
             configs,
+            listeners: settings.network.listeners.clone(),
             disk,
             logs,
             replica_manager,
@@ -288,7 +291,7 @@ impl KafkaApis {
             self.replica_manager.stop();
         }
         for durable in self.controller.take_durable() {
-            completions.extend(self.follow(now, &durable.image));
+            completions.extend(self.follow(now, Some(&durable.image)));
             self.controller.publish(durable.image);
             completions.extend(self.complete(now, durable.deferred));
         }
@@ -296,9 +299,14 @@ impl KafkaApis {
     }
 
     /// Looks whether the disks have room, and asks for syncs that `flush.ms` makes due.
-    pub fn watch_logs(&self, now: Now) {
+    /// Partitions that the disk refused a log get it now.
+    pub fn watch_logs(&self, now: Now) -> Vec<Completion> {
         self.logs.manager().check_free_space();
         self.replica_manager.want_due_syncs(now);
+        if !self.logs.has_missing() {
+            return Vec::new();
+        }
+        self.follow(now, None)
     }
 
     /// Applies retention and regular upkeep. Returns the milliseconds until the next time.
@@ -338,12 +346,13 @@ impl KafkaApis {
         Ok(self.logs.manager().shutdown(broker_epoch)?)
     }
 
-    /// Makes an image true: logs and coordinators for new partitions, none for removed ones. Ends what waited for the removed.
-    fn follow(&self, now: Now, image: &Arc<MetadataImage>) -> Vec<Completion> {
+    /// Makes an image, or what is left of the last one, true: logs and coordinators for new partitions, none for removed ones. Ends what waited for the removed.
+    fn follow(&self, now: Now, image: Option<&Arc<MetadataImage>>) -> Vec<Completion> {
         let change = {
             let mut followed = self.followed.lock().expect("nobody panics while following: panics abort the process");
-            let change = self.logs.follow(now, &self.configs, &followed, image, false);
-            *followed = Arc::clone(image);
+            let image = Arc::clone(image.unwrap_or(&followed));
+            let change = self.logs.follow(now, &self.configs, &followed, &image, false);
+            *followed = image;
             change
         };
         let mut completions = self.groups.follow(now, &change);
@@ -418,9 +427,7 @@ impl KafkaApis {
 
     /// The address that a client of this request's listener is told: the advertised one, else the one that it reached.
     pub(crate) fn advertised(&self, request: &ApiRequest) -> (String, i32) {
-        let settings = self.settings();
-        let advertised =
-            settings.network.listeners.get(request.listener).and_then(|listener| listener.advertised.as_ref());
+        let advertised = self.listeners.get(request.listener).and_then(|listener| listener.advertised.as_ref());
         let reached = request.local.unwrap_or(SocketAddr::from(([127, 0, 0, 1], 0)));
         match advertised {
             Some(endpoint) if !endpoint.host.is_empty() => (endpoint.host.clone(), i32::from(endpoint.port)),

@@ -245,8 +245,7 @@ impl ReplicaManager {
             let read = self.read(plan, partition, fetched.bytes);
             let read = read.unwrap_or_else(|error| {
                 // A client that asks for what is unknown waits, as in Kafka: it may come into being.
-                let is_unknown = matches!(error, ErrorCode::UnknownTopicOrPartition | ErrorCode::UnknownTopicId);
-                fetched.has_read_error |= partition.source.is_ok() || !is_unknown;
+                fetched.has_read_error |= partition.source.is_ok();
                 FetchedPartition::failed(error)
             });
             fetched.bytes += read.records.iter().map(Piece::bytes).sum::<usize>();
@@ -362,7 +361,7 @@ impl ReplicaManager {
         }
         let keys = round.keys();
         self.syncs.forget_synced(&keys);
-        for key in keys.into_iter().chain(round.lost) {
+        for key in keys {
             completions.extend(self.complete_produces(key));
             completions.extend(self.complete_fetches(now, key));
         }
