@@ -15,6 +15,7 @@ use super::broker_configs::BrokerConfigs;
 use super::controller::{Controller, Decided};
 use super::deadlines::Deadlines;
 use super::fetch_session::FetchSessionCache;
+use super::found_partitions::{adopt_found_partitions, put_strays_aside};
 use super::group_coordinator_service::GroupCoordinatorService;
 use super::handlers;
 use super::log_directory::LogDirectory;
@@ -87,9 +88,10 @@ impl KafkaApis {
         let roots: Vec<PathBuf> = settings.log.dirs.iter().map(PathBuf::from).collect();
         let logs = Arc::new(LogDirectory::new(manager, roots, ChaCha12Rng::from_seed(drawn(&mut random))));
         let metadata_log = logs.open_metadata_log(now, &configs)?;
-        let controller = Controller::load(metadata_log, &cluster_id, drawn(&mut random))?;
+        let controller = Controller::load(disk.as_ref(), metadata_log, &cluster_id, drawn(&mut random))?;
         introduce_broker(&controller, &settings, &logs, now, was_clean)?;
         controller.settle_start(disk.as_ref())?;
+        put_strays_aside(&logs, &controller.image())?;
         let deadlines = Arc::new(Deadlines::new(wakers.expiry));
         let syncs = Arc::new(SyncQueue::new(wakers.flusher));
         let sessions = FetchSessionCache::new(settings.request.fetch_sessions_max);
@@ -494,8 +496,14 @@ fn introduce_broker(
     let log_dirs: Vec<TopicId> =
         logs.manager().directories().iter().filter_map(|directory| TopicId::from_base64(&directory.id)).collect();
     let broker_id = settings.node.broker_id;
-    controller.append_at_start(now, |image, _| {
-        if image.features().next().is_none() { bootstrap(&BOOTSTRAP_FEATURES) } else { Vec::new() }
+    // One batch, so that a crash leaves either all of it or a cluster that is still new.
+    controller.append_at_start(now, |image, random| {
+        if image.features().next().is_some() {
+            return Vec::new();
+        }
+        let mut records = bootstrap(&BOOTSTRAP_FEATURES);
+        records.extend(adopt_found_partitions(settings, logs.manager(), random));
+        records
     })?;
     controller.append_at_start(now, |image, mut random| {
         let endpoints = settings.network.listeners.iter().map(|listener| {

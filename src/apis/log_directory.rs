@@ -158,6 +158,11 @@ impl LogDirectory {
         removed
     }
 
+    /// Takes a log out of use and renames its folder, which nobody touches from now on. Says where it is.
+    pub(crate) fn put_aside(&self, partition: &TopicPartition) -> Result<Option<PathBuf>, LogError> {
+        self.manager.put_aside(partition, self.unique())
+    }
+
     fn set_settings(&self, configs: &BrokerConfigs, image: &MetadataImage, topic: &TopicImage) {
         let settings = configs.log_settings(image, &topic.name);
         for partition in topic.partitions.keys() {
@@ -167,14 +172,15 @@ impl LogDirectory {
         }
     }
 
-    /// The log of the metadata itself, which is no topic that clients find.
+    /// The log of the metadata itself, which is no topic that clients find. It is not made anew while a directory is offline: it may lie
+    /// there.
     pub(crate) fn open_metadata_log(&self, now: Now, configs: &BrokerConfigs) -> Result<Arc<Partition>, LogError> {
         let topic: Arc<str> = Arc::from(crate::metadata::CLUSTER_METADATA_TOPIC_NAME);
         let settings = configs.log_settings(&MetadataImage::empty(""), &topic);
         let settings = Arc::new(crate::log::LogSettings { delete: false, compact: false, ..(*settings).clone() });
         let key = LogKey { topic_id: TopicId::METADATA, partition: PartitionIndex(0) };
         let name = TopicPartition { topic, partition: key.partition };
-        let log = self.manager.create(now, &name, key.topic_id, settings, true)?;
+        let log = self.manager.create(now, &name, key.topic_id, settings, false)?;
         Ok(Arc::new(Partition::new(key, log)))
     }
 

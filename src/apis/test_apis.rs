@@ -86,6 +86,12 @@ impl TestApis {
         TestApis::start(disk, self.overrides)
     }
 
+    /// The broker after its process was killed: all that was written is there.
+    pub(crate) fn restarted(self) -> TestApis {
+        let disk = self.disk.crash(|_: &Path, _, written| written);
+        TestApis::start(disk, self.overrides)
+    }
+
     /// Sends a request and returns what the handler says at once.
     pub(crate) fn send<'a, M: Message<'a>>(&mut self, api_key: ApiKey, version: i16, message: &M) -> (Ticket, Outcome) {
         self.correlation_id += 1;
