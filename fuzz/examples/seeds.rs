@@ -11,7 +11,7 @@ use klamm::protocol::messages::metadata::{MetadataRequest, MetadataRequestTopic}
 use klamm::protocol::messages::produce::{PartitionProduceData, ProduceRequest, TopicProduceData};
 use klamm::protocol::sample::Sampler;
 use klamm::protocol::{ApiKey, Encoder, Message, RecordsField, encode_request};
-use klamm::record::{Compression, RecordBatchBuilder};
+use klamm::record::{Compression, Compressor, RecordBatchBuilder};
 
 /// The newest version of each API's request and response as body, and its request as frame.
 macro_rules! samples {
@@ -64,11 +64,11 @@ fn frames(frames: &[Vec<u8>]) {
 }
 
 fn batch(compression: Compression) -> Vec<u8> {
-    let mut builder = RecordBatchBuilder::new().with_compression(compression);
+    let mut builder = RecordBatchBuilder::new();
     for number in 0..4_u8 {
         builder.append(1_000 + i64::from(number), Some(&[number]), Some(&[number; 40])).expect("a small record");
     }
-    builder.build().expect("a small batch")
+    builder.build_compressed(compression, &mut Compressor::new()).expect("a small batch")
 }
 
 fn batches() {

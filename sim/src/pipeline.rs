@@ -44,16 +44,16 @@ impl Pipeline {
         self.world.connect(u64::from(self.connections), from, self.broker.address())
     }
 
-    /// Lets everything happen that can within so much simulated time. Says whether it came to rest within `steps_max` steps.
+    /// Lets everything happen that can within so much simulated time. Says whether it came to rest within `steps_max` steps. Panics if a role
+    /// does.
     pub fn settle(&mut self, nanoseconds: u64, steps_max: u32) -> bool {
         let limit = Instant(self.world.now().instant.0.saturating_add(nanoseconds));
         let mut steps = 0;
         loop {
             let runnable: Vec<usize> = self.broker.runnable().collect();
             for number in &runnable {
-                // A step that the machine's fate has ended: nobody waits for this broker any more.
-                if self.broker.step(*number).is_err() {
-                    return false;
+                if let Err(panic) = self.broker.step(*number) {
+                    panic!("a role of the broker panicked: {panic}");
                 }
                 steps += 1;
             }
