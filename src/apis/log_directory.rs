@@ -40,7 +40,13 @@ struct Index {
 impl LogDirectory {
     /// No topic yet. `random` makes the names of deleted folders.
     pub(crate) fn new(manager: LogManager, roots: Vec<PathBuf>, random: ChaCha12Rng) -> LogDirectory {
-        LogDirectory { manager, roots, random: Mutex::new(random), index: RwLock::default(), has_missing: AtomicBool::new(false) }
+        LogDirectory {
+            manager,
+            roots,
+            random: Mutex::new(random),
+            index: RwLock::default(),
+            has_missing: AtomicBool::new(false),
+        }
     }
 
     pub(crate) fn manager(&self) -> &LogManager {

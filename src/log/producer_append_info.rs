@@ -198,7 +198,8 @@ impl ProducerAppendInfo {
         }
         if self.entry.epoch == NO_EPOCH {
             // Any sequence may be the first of a producer that was forgotten, but none may take the place of a batch that has just failed.
-            let overtakes = self.failed.is_some_and(|(epoch, failed)| header.producer_epoch() == epoch && first > failed);
+            let overtakes =
+                self.failed.is_some_and(|(epoch, failed)| header.producer_epoch() == epoch && first > failed);
             return if overtakes { out_of_order(NO_SEQUENCE) } else { Ok(()) };
         }
         if header.producer_epoch() != self.entry.epoch {

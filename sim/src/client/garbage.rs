@@ -78,8 +78,7 @@ fn rubbish(draw: Draw) -> Vec<u8> {
 
 /// What a client may well send.
 fn asking() -> Vec<u8> {
-    let asked =
-        ApiVersionsRequest { client_software_name: "sim", client_software_version: "1", ..Default::default() };
+    let asked = ApiVersionsRequest { client_software_name: "sim", client_software_version: "1", ..Default::default() };
     encode_request(ApiKey::ApiVersions, 3, 1, Some("garbage"), &asked).bytes.to_vec()
 }
 
