@@ -49,7 +49,7 @@ pub struct RunReport {
 
 /// Runs one seed.
 pub fn run(options: WorldOptions) -> RunReport {
-    Run::new(options).to_verdict()
+    Run::new(options).judge()
 }
 
 struct Run {
@@ -126,7 +126,7 @@ impl Run {
         self.clients.push(Seat { client, number, is_awake: true, deadline: None });
     }
 
-    fn to_verdict(mut self) -> RunReport {
+    fn judge(mut self) -> RunReport {
         self.start();
         let chaos_ends = Instant(self.plan.chaos_ns);
         self.until(chaos_ends, |run| run.producers_are_done());
