@@ -146,7 +146,7 @@ mod zoo {
             let count = found.len() as u64;
             let total: u64 = found.iter().map(|(seeds, _)| seeds).sum();
             let worst = found.iter().map(|(seeds, _)| *seeds).max().unwrap_or(0);
-            let tenths = if count == 0 { 0 } else { total * 10 / count };
+            let tenths = (total * 10).checked_div(count).unwrap_or(0);
             let example = found.first().map_or("", |(_, violation)| violation.as_str());
             let example: String = example.chars().take(60).collect();
             let mean = format!("{}.{}", tenths / 10, tenths % 10);

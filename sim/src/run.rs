@@ -49,7 +49,7 @@ pub struct RunReport {
 
 /// Runs one seed.
 pub fn run(options: WorldOptions) -> RunReport {
-    Run::new(options).into_verdict()
+    Run::new(options).judge()
 }
 
 struct Run {
@@ -61,6 +61,8 @@ struct Run {
     history: History,
     scheduler: Scheduler,
     is_calm: bool,
+    /// No fault of the network exists in this run.
+    has_sound_network: bool,
     /// When the present phase began.
     phase_began: Instant,
     crashed: u32,
@@ -85,6 +87,8 @@ impl Run {
     fn new(options: WorldOptions) -> Run {
         let seed = options.seed;
         let plan = Plan::from_seed(seed);
+        let mut network = Site::ALL.iter().filter(|site| site.number() < Site::AppendFails.number());
+        let has_sound_network = network.all(|site| options.swarm.rate(*site) == 0);
         let mut run = Run {
             seed,
             world: World::new(options),
@@ -93,6 +97,7 @@ impl Run {
             history: History::default(),
             scheduler: Scheduler::new(seed),
             is_calm: false,
+            has_sound_network,
             phase_began: Instant(0),
             crashed: 0,
             boot: 0,
@@ -124,7 +129,7 @@ impl Run {
         self.clients.push(Seat { client, number, is_awake: true, deadline: None });
     }
 
-    fn into_verdict(mut self) -> RunReport {
+    fn judge(mut self) -> RunReport {
         self.start();
         let chaos_ends = Instant(self.plan.chaos_ns);
         self.until(chaos_ends, |run| run.producers_are_done());
@@ -306,9 +311,10 @@ impl Run {
         // Without a broker nobody listens; clients learn it like anyone else, when the next one has started.
         let Some(broker) = self.broker.as_ref().map(BrokerMachine::address) else { return };
         let Some(seat) = self.clients.get_mut(index) else { return };
-        let (is_calm, boot, closes_idle) = (self.is_calm, self.boot, self.plan.layout.closes_idle);
+        let (is_calm, boot) = (self.is_calm, self.boot);
+        let is_network_sound = (is_calm || self.has_sound_network) && !self.plan.layout.closes_idle;
         let history = &mut self.history;
-        let mut context = ClientContext { world: &self.world, broker, history, is_calm, boot, closes_idle };
+        let mut context = ClientContext { world: &self.world, broker, history, is_calm, boot, is_network_sound };
         seat.is_awake = false;
         seat.deadline = seat.client.step(&mut context);
     }

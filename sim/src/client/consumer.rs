@@ -118,8 +118,9 @@ impl Consumer {
             self.is_prepared = false;
             return true;
         }
+        let partitions = response.responses.iter().flat_map(|topic| &topic.partitions);
         let mut is_right = true;
-        for partition in response.responses.iter().flat_map(|topic| &topic.partitions) {
+        for partition in partitions {
             is_right &= self.take_partition(context, partition);
         }
         is_right
@@ -272,11 +273,13 @@ impl Client for Consumer {
             self.is_prepared = false;
             self.connection = Some(ClientConnection::open(self.profile.client, self.attempt, context));
         }
+        let mut has_asked = false;
         loop {
             let is_idle = self.connection.as_ref().is_some_and(|connection| connection.outstanding() == 0);
             if is_idle && self.retry_at.is_none_or(|at| at <= context.now()) {
                 self.retry_at = None;
                 self.ask(context);
+                has_asked = true;
             }
             let Some(connection) = &mut self.connection else { return None };
             match connection.pump(context) {
@@ -292,6 +295,10 @@ impl Client for Consumer {
                     if !self.is_prepared {
                         self.retry_at = Some(later(context, RETRY_NS));
                     }
+                }
+                ConnectionNews::Nothing if has_asked && self.profile.habits.runs_away(context, self.profile.client) => {
+                    self.connection.take().into_iter().for_each(ClientConnection::reset);
+                    return Some(context.now());
                 }
                 ConnectionNews::Nothing => return self.deadline(context),
                 ConnectionNews::Over => {

@@ -21,6 +21,8 @@ pub(crate) struct Habits {
     pub(crate) half_closes: u32,
     /// It does not read for a while.
     pub(crate) is_slow: u32,
+    /// It resets its connection right behind a request.
+    pub(crate) runs_away: u32,
     /// How long it waits for an answer before it gives the connection up.
     pub(crate) patience_ns: u64,
 }
@@ -44,13 +46,14 @@ impl Habits {
             closes: often(41, [0, 0, 2_000, 30_000]),
             half_closes: often(42, [0, 0, 5_000, 50_000]),
             is_slow: often(43, [0, 0, 20_000, 200_000]),
+            runs_away: often(45, [0, 0, 10_000, 50_000]),
             patience_ns: draw.part(44).between(200, 3_000) * MILLISECOND,
         }
     }
 
     /// Those of a client that only works.
     pub(crate) fn none() -> Habits {
-        Habits { resets: 0, closes: 0, half_closes: 0, is_slow: 0, patience_ns: 3_000 * MILLISECOND }
+        Habits { resets: 0, closes: 0, half_closes: 0, is_slow: 0, runs_away: 0, patience_ns: 3_000 * MILLISECOND }
     }
 
     /// What it feels like now. There is only work in a calm run.
@@ -74,6 +77,12 @@ impl Habits {
             left -= parts;
         }
         Whim::Work
+    }
+
+    /// Whether it runs away from the request that it has just sent.
+    pub(crate) fn runs_away(&self, context: &ClientContext<'_>, client: u32) -> bool {
+        let may = !context.is_calm && self.runs_away > 0;
+        may && context.world.value(Site::ClientHabit, u64::from(client)).happens(self.runs_away)
     }
 
     /// When it gives the connection up, if nothing comes. In a calm run it waits for ever: the scheduler looks whether that is too long.

@@ -35,8 +35,9 @@ pub(crate) struct ClientContext<'a> {
     pub(crate) is_calm: bool,
     /// Counts the starts of the broker: a connection to an earlier one is dead, even if nobody has said so.
     pub(crate) boot: u32,
-    /// The broker closes connections that were idle for a moment.
-    pub(crate) closes_idle: bool,
+    /// No fault of the network is about, now or in the whole run, and nothing is closed for being idle: the broker has no reason to close
+    /// the connection of a client that behaves.
+    pub(crate) is_network_sound: bool,
 }
 
 impl ClientContext<'_> {
