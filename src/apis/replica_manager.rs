@@ -287,7 +287,9 @@ impl ReplicaManager {
         if let Some(diverging) = diverging_epoch(log, wanted)? {
             return Ok(FetchedPartition { diverging: Some(diverging), ..FetchedPartition::empty(log) });
         }
-        let bytes_max = usize::try_from(wanted.bytes_max).map_err(|_| ErrorCode::InvalidRequest)?.min(plan.bytes_max.saturating_sub(taken));
+        let bytes_max = usize::try_from(wanted.bytes_max)
+            .map_err(|_| ErrorCode::InvalidRequest)?
+            .min(plan.bytes_max.saturating_sub(taken));
         let data = log.read(wanted.offset, bytes_max, plan.isolation, taken == 0).map_err(|error| {
             if !matches!(error, ReadError::OffsetOutOfRange { .. }) {
                 tracing::error!(partition = %log.topic_partition(), %error, "a fetch could not be served");

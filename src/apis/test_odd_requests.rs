@@ -98,12 +98,7 @@ fn a_repeated_batch_is_answered_with_the_time_that_it_has() {
 }
 
 /// The only partition of the answer to a fetch from partition 0: error, high watermark, and how many aborted transactions it lists.
-fn fetched(
-    apis: &mut TestApis,
-    topic: &str,
-    replica_id: i32,
-    partition_max_bytes: i32,
-) -> (i16, i64, Option<usize>) {
+fn fetched(apis: &mut TestApis, topic: &str, replica_id: i32, partition_max_bytes: i32) -> (i16, i64, Option<usize>) {
     let partition = FetchPartition { partition: 0, partition_max_bytes, ..Default::default() };
     let topics = vec![FetchTopic { topic, partitions: vec![partition], ..Default::default() }];
     let request = FetchRequest { replica_id, max_bytes: 1_000, topics, ..Default::default() };

@@ -13,8 +13,8 @@ use std::borrow::Cow;
 
 use crate::limits::{BATCH_HEADER_BYTES, DECOMPRESSED_BODY_BYTES_MAX};
 use crate::record::{
-    BatchError, BatchHeader, BatchPrefix, Compression, CompressionType, Compressor, Decompressor, RecordBatch, RecordBatchBuilder,
-    ScanLimits, TimestampType, scan_records,
+    BatchError, BatchHeader, BatchPrefix, Compression, CompressionType, Compressor, Decompressor, RecordBatch,
+    RecordBatchBuilder, ScanLimits, TimestampType, scan_records,
 };
 use crate::types::{LeaderEpoch, Now, Offset, WallTime};
 

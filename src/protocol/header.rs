@@ -96,14 +96,16 @@ mod tests {
     #[test]
     fn a_flexible_header_skips_unknown_tagged_fields() {
         let bytes = [0, 3, 0, 9, 0, 0, 0, 5, 0, 2, b'm', b'e', 1, 0x85, 1, 3, 9, 9, 9, 42];
-        let header = RequestHeader { api_key: ApiKey::Metadata, api_version: 9, correlation_id: 5, client_id: "me".into() };
+        let header =
+            RequestHeader { api_key: ApiKey::Metadata, api_version: 9, correlation_id: 5, client_id: "me".into() };
         assert_eq!(decode(&bytes), Ok((header, 1)));
     }
 
     #[test]
     fn an_old_header_has_no_tagged_fields_and_null_becomes_an_empty_client_id() {
         let bytes = [0, 3, 0, 8, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 7];
-        let header = RequestHeader { api_key: ApiKey::Metadata, api_version: 8, correlation_id: -1, client_id: "".into() };
+        let header =
+            RequestHeader { api_key: ApiKey::Metadata, api_version: 8, correlation_id: -1, client_id: "".into() };
         assert_eq!(decode(&bytes), Ok((header, 1)));
     }
 

@@ -230,12 +230,7 @@ fn check_first_batches(message: &ProduceRequest<'_>) -> Result<(), (ErrorCode, S
 }
 
 /// Every partition gets the same error, and nothing is appended.
-fn refuse_all(
-    request: &ApiRequest,
-    message: &ProduceRequest<'_>,
-    error: ErrorCode,
-    reason: Option<String>,
-) -> Answer {
+fn refuse_all(request: &ApiRequest, message: &ProduceRequest<'_>, error: ErrorCode, reason: Option<String>) -> Answer {
     if message.acks == 0 {
         return Answer::Close(REFUSED_SILENTLY);
     }
