@@ -1,6 +1,6 @@
 //! The binary: flags, configuration, start; exit code.
 //!
-//! 0 after an orderly end, 1 if the broker cannot start or had to stop, 2 if it cannot be configured.
+//! 0 after an orderly end, 1 if the broker cannot start or had to stop, 2 if it cannot be configured. It must not know how a broker works.
 
 use std::process::ExitCode;
 

@@ -129,7 +129,7 @@ fn append(log: &UnifiedLog, number: u8) -> Result<(), klamm::log::AppendError> {
         builder.append(1_000 * i64::from(number), Some(&[number, index]), Some(&[number; 90])).expect("a small record");
     }
     let batch = Bytes::from(builder.build().expect("a small batch"));
-    log.append(now(), batch, AppendOrigin::Coordinator, Durability::PageCache).map(|_| ())
+    log.append(now(), batch, AppendOrigin::Coordinator, Durability::Written).map(|_| ())
 }
 
 fn new_disk() -> Arc<SimDisk> {

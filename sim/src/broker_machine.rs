@@ -39,7 +39,6 @@ pub(crate) struct Layout {
 pub(crate) struct BrokerMachine {
     world: World,
     disk: SimDisk,
-    layout: Layout,
     actors: Vec<Actor>,
     address: SocketAddr,
     ending: Ending,
@@ -85,7 +84,7 @@ impl BrokerMachine {
         let background =
             broker.roles.into_iter().zip(role_parkers).map(|(role, parker)| Actor::background(role, parker));
         let actors = acceptors.chain(processors).chain(handlers).chain(background).collect();
-        Ok(BrokerMachine { world: world.clone(), disk, layout: layout.clone(), actors, address, ending })
+        Ok(BrokerMachine { world: world.clone(), disk, actors, address, ending })
     }
 
     /// Where it listens.
@@ -108,11 +107,6 @@ impl BrokerMachine {
     /// The same, leaving out upkeep that nobody waits for.
     pub(crate) fn next_work_due(&self) -> Option<Instant> {
         self.actors.iter().filter(|actor| !actor.is_upkeep()).filter_map(Actor::next_due).min()
-    }
-
-    /// Whether this role does upkeep by the clock.
-    pub(crate) fn is_upkeep(&self, number: usize) -> bool {
-        self.actors.get(number).is_some_and(Actor::is_upkeep)
     }
 
     /// Steps one role. Says what it panicked with, if it did: the broker must then be forgotten, not dropped.

@@ -2,12 +2,16 @@
 //!
 //! It must not know how a run works.
 
+mod log_lines;
+
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use klamm_sim::WorldOptions;
 use klamm_sim::checker::ViolationClass;
 use klamm_sim::run::{RunReport, run};
+
+use log_lines::LogLines;
 
 /// The status for a command line that makes no sense.
 const EXIT_USAGE: u8 = 2;
@@ -32,6 +36,9 @@ enum Command {
         /// How many seeds, counted up from the first.
         #[arg(long, default_value_t = 1)]
         seeds: u64,
+        /// Shows what the broker logs.
+        #[arg(long)]
+        log: bool,
     },
     /// Plants known bugs into the broker, one at a time, and counts the seeds until each is found.
     #[cfg(feature = "zoo")]
@@ -52,7 +59,8 @@ fn main() -> ExitCode {
     // A panic of the broker is a finding, told in one line of the report.
     std::panic::set_hook(Box::new(|_| {}));
     match Arguments::parse().command {
-        Command::Run { seed, seeds } => match parse_seed(&seed) {
+        Command::Run { seed, seeds, log } => match parse_seed(&seed) {
+            Some(first) if log => tracing::subscriber::with_default(LogLines, || run_seeds(first, seeds)),
             Some(first) => run_seeds(first, seeds),
             None => {
                 eprintln!("'{seed}' is no seed: a seed is a number such as 17 or 0x1f");

@@ -51,7 +51,10 @@ impl Pipeline {
         loop {
             let runnable: Vec<usize> = self.broker.runnable().collect();
             for number in &runnable {
-                self.broker.step(*number);
+                // A step that the machine's fate has ended: nobody waits for this broker any more.
+                if self.broker.step(*number).is_err() {
+                    return false;
+                }
                 steps += 1;
             }
             while self.world.next_touched_client().is_some() {}

@@ -9,7 +9,7 @@ use klamm::types::Instant;
 
 use crate::broker_machine::Layout;
 use crate::checker::Acks;
-use crate::client::{ConsumerProfile, Habits, ProducerProfile};
+use crate::client::{ConsumerProfile, GroupMemberProfile, Habits, ProducerProfile};
 use crate::keyed::{Draw, Site, draw_config};
 use crate::world::Crash;
 
@@ -30,6 +30,7 @@ pub(crate) struct Plan {
     pub(crate) layout: Layout,
     pub(crate) producers: Vec<ProducerProfile>,
     pub(crate) consumers: Vec<ConsumerProfile>,
+    pub(crate) members: Vec<GroupMemberProfile>,
     /// Attempts of the client that sends garbage.
     pub(crate) garbage: u32,
     /// When the broker goes down, and how.
@@ -50,12 +51,14 @@ impl Plan {
         let draw = draw_config(seed, Site::RunShape, 0);
         let producers = draw.part(0).between(1, 3);
         let consumers = draw.part(1).between(1, 2);
-        let garbage = if draw.part(2).happens(300_000) { draw.part(3).between(1, 6) } else { 0 };
+        let garbage = if draw.part(2).happens(500_000) { draw.part(3).between(1, 20) } else { 0 };
+        let members = if draw.part(9).happens(400_000) { draw.part(10).between(1, 3) } else { 0 };
         let number = |number: u64| u32::try_from(number).unwrap_or(0);
         Plan {
             layout: layout(seed),
             producers: (0..producers).map(|client| producer(seed, number(client))).collect(),
             consumers: (0..consumers).map(|client| consumer(seed, 100 + number(client))).collect(),
+            members: (0..members).map(|client| member(seed, 160 + number(client))).collect(),
             garbage: number(garbage),
             crashes: crashes(seed),
             chaos_ns: draw.part(4).between(50_000_000, 2_000_000_000),
@@ -90,6 +93,9 @@ fn layout(seed: u64) -> Layout {
         format!("num.network.threads={}", draw.part(0).between(1, 3)),
         format!("num.io.threads={handlers}"),
         format!("queued.max.requests={}", one_of(draw.part(2), &[1, 2, 500])),
+        "offsets.topic.num.partitions=2".to_string(),
+        "group.initial.rebalance.delay.ms=20".to_string(),
+        "group.min.session.timeout.ms=100".to_string(),
         format!("num.partitions={}", draw.part(3).between(1, 3)),
         format!("log.index.interval.bytes={}", one_of(draw.part(6), &[0, 100, 4_096])),
     ];
@@ -147,6 +153,22 @@ fn consumer(seed: u64, client: u32) -> ConsumerProfile {
         bytes_min: one_of(draw.part(7), &[1, 1, 1_000]),
         habits: Habits::draw(draw),
     }
+}
+
+fn member(seed: u64, client: u32) -> GroupMemberProfile {
+    let draw = draw_config(seed, Site::ClientProfile, 1 + u64::from(client));
+    GroupMemberProfile {
+        client,
+        rounds: u32::try_from(draw.part(0).between(1, 20)).unwrap_or(1),
+        join_version: one_of(draw.part(5), &[2, 3, 4, 5, 7, 9]),
+        commit_version: one_of(draw.part(6), &[3, 7, 9, 10]),
+        habits: Habits::draw(draw),
+    }
+}
+
+/// The member that fetches at the end what was committed.
+pub(crate) fn last_member() -> GroupMemberProfile {
+    GroupMemberProfile { client: 201, rounds: 1, join_version: 9, commit_version: 9, habits: Habits::none() }
 }
 
 /// The consumer that reads everything at the end.

@@ -7,9 +7,9 @@ use klamm::types::Instant;
 
 use crate::broker_machine::{BrokerMachine, unless_panicked};
 use crate::checker::{History, Violation};
-use crate::client::{Client, ClientContext, Consumer, Garbage, Producer};
+use crate::client::{Client, ClientContext, Consumer, Garbage, GroupMember, Producer};
 use crate::keyed::{Site, SiteKind};
-use crate::plan::{Ending, Plan, last_consumer};
+use crate::plan::{Ending, Plan, last_consumer, last_member};
 use crate::scheduler::{Party, Scheduler};
 use crate::world::{Crash, World, WorldOptions};
 
@@ -49,7 +49,7 @@ pub struct RunReport {
 
 /// Runs one seed.
 pub fn run(options: WorldOptions) -> RunReport {
-    Run::new(options).to_verdict()
+    Run::new(options).into_verdict()
 }
 
 struct Run {
@@ -67,6 +67,8 @@ struct Run {
     boot: u32,
     upkeep_turns: u32,
     upkeep_steps: u64,
+    /// How far the wall clock has been moved.
+    wall_off_ms: i64,
     /// Nothing more can be learnt: the broker panicked, does not start, or waits for ever.
     is_over: bool,
 }
@@ -96,6 +98,7 @@ impl Run {
             boot: 0,
             upkeep_turns: 0,
             upkeep_steps: 0,
+            wall_off_ms: 0,
             is_over: false,
             plan,
         };
@@ -108,6 +111,9 @@ impl Run {
         for profile in run.plan.consumers.clone() {
             run.seat(profile.client, Box::new(Consumer::new(profile, TOPIC)));
         }
+        for profile in run.plan.members.clone() {
+            run.seat(profile.client, Box::new(GroupMember::new(profile, TOPIC)));
+        }
         if run.plan.garbage > 0 {
             run.seat(150, Box::new(Garbage::new(150, run.plan.garbage)));
         }
@@ -118,7 +124,7 @@ impl Run {
         self.clients.push(Seat { client, number, is_awake: true, deadline: None });
     }
 
-    fn to_verdict(mut self) -> RunReport {
+    fn into_verdict(mut self) -> RunReport {
         self.start();
         let chaos_ends = Instant(self.plan.chaos_ns);
         self.until(chaos_ends, |run| run.producers_are_done());
@@ -126,6 +132,9 @@ impl Run {
         self.finish();
         self.go_through(self.plan.before_final_reading);
         self.history.begin_final_reading();
+        if !self.plan.members.is_empty() {
+            self.seat(last_member().client, Box::new(GroupMember::new(last_member(), TOPIC)));
+        }
         self.seat(last_consumer().client, Box::new(Consumer::new(last_consumer(), TOPIC)));
         self.finish();
         if let Some(broker) = self.broker.take() {
@@ -158,6 +167,7 @@ impl Run {
 
     fn calm_down(&mut self) {
         if !self.is_calm {
+            tracing::info!(at = self.world.now().instant.0, "faults are over");
             self.world.calm_down();
             self.is_calm = true;
             self.phase_began = self.world.now().instant;
@@ -243,9 +253,10 @@ impl Run {
             }
         }
         if let Some(draw) = self.world.fault(Site::WallJump, 0) {
-            let ten_minutes_ms = 600_000;
-            let jump = i64::try_from(draw.below(2 * ten_minutes_ms)).unwrap_or(0);
-            self.world.jump_wall(jump - 600_000);
+            // Never further off than the broker allows a timestamp to be.
+            let target = i64::try_from(draw.below(1_200_000)).unwrap_or(0) - 600_000;
+            self.world.jump_wall(target - self.wall_off_ms);
+            self.wall_off_ms = target;
         }
         self.world.advance_to(next.map_or(limit, |next| next.min(limit)));
     }
@@ -295,8 +306,9 @@ impl Run {
         // Without a broker nobody listens; clients learn it like anyone else, when the next one has started.
         let Some(broker) = self.broker.as_ref().map(BrokerMachine::address) else { return };
         let Some(seat) = self.clients.get_mut(index) else { return };
-        let (is_calm, boot) = (self.is_calm, self.boot);
-        let mut context = ClientContext { world: &self.world, broker, history: &mut self.history, is_calm, boot };
+        let (is_calm, boot, closes_idle) = (self.is_calm, self.boot, self.plan.layout.closes_idle);
+        let history = &mut self.history;
+        let mut context = ClientContext { world: &self.world, broker, history, is_calm, boot, closes_idle };
         seat.is_awake = false;
         seat.deadline = seat.client.step(&mut context);
     }
@@ -340,6 +352,7 @@ impl Run {
     }
 
     fn go_down(&mut self, crash: Crash) {
+        tracing::info!(at = self.world.now().instant.0, ?crash, "the broker goes down");
         self.crashed += 1;
         match self.broker.take() {
             Some(broker) => broker.crash(crash),
@@ -357,6 +370,7 @@ impl Run {
             self.boot += 1;
             match unless_panicked(|| BrokerMachine::start(&self.world, &self.plan.layout)) {
                 Ok(Ok(broker)) => {
+                    tracing::info!(at = self.world.now().instant.0, boot = self.boot, "the broker is up");
                     self.broker = Some(broker);
                     break;
                 }
@@ -364,7 +378,10 @@ impl Run {
                     self.history.violate(Violation::DoesNotStart { reason: error.to_string() });
                     self.is_over = true;
                 }
-                Ok(Err(_)) => self.fail_start(attempt),
+                Ok(Err(error)) => {
+                    tracing::info!(at = self.world.now().instant.0, %error, "a fault has spoilt the start");
+                    self.fail_start(attempt);
+                }
                 Err(message) => self.panicked(message),
             }
         }

@@ -10,13 +10,14 @@ use bytes::Bytes;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha12Rng;
 
+use super::metadata_snapshot::newest_snapshot;
 use super::partition::Partition;
 use super::read_whole::read_whole;
 use super::start_failure::StartFailure;
 use crate::env::Disk;
 use crate::error_code::ErrorCode;
 use crate::log::{AppendOrigin, Durability};
-use crate::metadata::{ControllerResult, MetadataImage, MetadataLoader, MetadataRecord, encode_batch};
+use crate::metadata::{ControllerResult, LoadError, MetadataImage, MetadataLoader, MetadataRecord, encode_batch};
 use crate::types::{LeaderEpoch, Now, Offset};
 
 /// The decider. `D` is what waits for a decision to be durable.
@@ -47,10 +48,25 @@ pub(crate) struct Durable<D> {
 
 impl<D> Controller<D> {
     /// Replays the metadata log.
-    pub(crate) fn load(log: Arc<Partition>, cluster_id: &str, seed: [u8; 32]) -> Result<Controller<D>, StartFailure> {
+    pub(crate) fn load(
+        disk: &dyn Disk,
+        log: Arc<Partition>,
+        cluster_id: &str,
+        seed: [u8; 32],
+    ) -> Result<Controller<D>, StartFailure> {
         let mut loader = MetadataLoader::new(MetadataImage::empty(cluster_id));
+        let damaged = |error: LoadError| StartFailure::Metadata { reason: error.to_string() };
+        let start = log.log.log_start_offset();
+        if start > Offset(0) {
+            let newest = newest_snapshot(disk, &log.log.directory())?;
+            let snapshot =
+                newest.filter(|snapshot| snapshot.next_offset >= start).ok_or_else(|| StartFailure::Metadata {
+                    reason: format!("it begins at offset {start}, and no snapshot says what was before"),
+                })?;
+            loader.replay_snapshot(&snapshot.bytes, snapshot.next_offset, snapshot.leader_epoch).map_err(damaged)?;
+        }
         for bytes in read_whole(&log.log)? {
-            loader.replay_bytes(&bytes).map_err(|error| StartFailure::Metadata { reason: error.to_string() })?;
+            loader.replay_bytes(&bytes).map_err(damaged)?;
         }
         let published = RwLock::new(Arc::clone(loader.image()));
         let state = State { loader, random: ChaCha12Rng::from_seed(seed), waiting: VecDeque::new() };

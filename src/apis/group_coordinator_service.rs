@@ -13,7 +13,7 @@ use super::answer::Completion;
 use super::answer_parts::AnswerParts;
 use super::deadlines::Deadlines;
 use super::group_answer::word;
-use super::group_log::replay;
+use super::group_log::{GroupLoadError, replay};
 use super::group_shard::{GroupShard, Turn};
 use super::log_directory::FollowedChange;
 use super::partition::Partition;
@@ -23,7 +23,7 @@ use super::sync_queue::SyncQueue;
 use crate::coordinator::group::{CoordinatorResult, GroupAnswer, GroupCoordinator, GroupSettings, partition_for};
 use crate::error_code::ErrorCode;
 use crate::log::Durability;
-use crate::metadata::GROUP_METADATA_TOPIC_NAME;
+use crate::metadata::{GROUP_METADATA_TOPIC_NAME, MetadataImage};
 use crate::types::{ConnectionId, Instant, Now, PartitionIndex, Ticket, TopicId};
 
 /// The coordinators.
@@ -46,6 +46,8 @@ struct Shards {
     count: i32,
     /// Those whose log could be loaded.
     loaded: BTreeMap<PartitionIndex, Arc<GroupShard>>,
+    /// Those whose log could not be read. A damaged one is not read again.
+    unread: BTreeMap<PartitionIndex, Arc<Partition>>,
 }
 
 impl GroupCoordinatorService {
@@ -70,7 +72,7 @@ impl GroupCoordinatorService {
 
     /// Takes note of partitions that have come and gone: loads coordinators, gives them up, and forgets the offsets of topics that are
     /// no more.
-    pub(crate) fn follow(&self, now: Now, change: &FollowedChange) -> Vec<Completion> {
+    pub(crate) fn follow(&self, now: Now, image: &MetadataImage, change: &FollowedChange) -> Vec<Completion> {
         let mut completions = Vec::new();
         let mut removed = BTreeSet::new();
         for partition in &change.removed {
@@ -87,35 +89,52 @@ impl GroupCoordinatorService {
             |partition: &&Arc<Partition>| &*partition.log.topic_partition().topic == GROUP_METADATA_TOPIC_NAME;
         let added: Vec<&Arc<Partition>> = change.added.iter().filter(is_ours).collect();
         if !added.is_empty() {
-            completions.extend(self.load(now, &added));
+            completions.extend(self.load(now, image, &added));
         }
         completions
     }
 
-    /// Loads the coordinators of a topic that has come into being, or is found at the start.
-    fn load(&self, now: Now, partitions: &[&Arc<Partition>]) -> Vec<Completion> {
+    /// Loads the coordinators of a topic that has come into being, or is found at the start. How many there are says the image, not
+    /// the logs: one that cannot be opened has its groups all the same.
+    fn load(&self, now: Now, image: &MetadataImage, partitions: &[&Arc<Partition>]) -> Vec<Completion> {
+        let Some(topic) = image.topic(GROUP_METADATA_TOPIC_NAME) else { return Vec::new() };
         let mut shards = self.shards.write().unwrap_or_else(PoisonError::into_inner);
-        if shards.topic_id.is_some() {
+        if shards.topic_id.is_none() {
+            (shards.topic_id, shards.count) = (Some(topic.topic_id), topic.partition_count());
+        }
+        let loaded = partitions.iter().map(|partition| self.load_shard(now, &mut shards, partition));
+        loaded.flatten().collect()
+    }
+
+    fn load_shard(&self, now: Now, shards: &mut Shards, partition: &Arc<Partition>) -> Vec<Completion> {
+        let key = partition.key;
+        if shards.topic_id != Some(key.topic_id) || key.partition.0 >= shards.count {
             return Vec::new();
         }
-        shards.topic_id = partitions.first().map(|partition| partition.key.topic_id);
-        let last = partitions.iter().map(|partition| partition.key.partition.0).max();
-        shards.count = last.map_or(0, |last| last.saturating_add(1));
-        let mut completions = Vec::new();
-        for partition in partitions {
-            let mut coordinator = GroupCoordinator::new(self.settings.clone());
-            if let Err(error) = replay(&partition.log, &mut coordinator) {
-                let name = partition.log.topic_partition();
-                tracing::error!(partition = %name, %error, "the groups of a partition cannot be loaded and are not served");
-                continue;
+        let mut coordinator = GroupCoordinator::new(self.settings.clone());
+        if let Err(error) = replay(&partition.log, &mut coordinator) {
+            let name = partition.log.topic_partition();
+            tracing::error!(partition = %name, %error, "the groups of a partition cannot be loaded and are not served");
+            if matches!(error, GroupLoadError::Read(_)) {
+                shards.unread.insert(key.partition, Arc::clone(partition));
             }
-            let timers = Arc::clone(&self.timers);
-            let shard = GroupShard::new(Arc::clone(partition), self.durability, timers, coordinator);
-            completions
-                .extend(self.ask_shard(now, &shard, |coordinator| coordinator.loaded(now)).into_iter().flatten());
-            shards.loaded.insert(partition.key.partition, Arc::new(shard));
+            return Vec::new();
         }
-        completions
+        let timers = Arc::clone(&self.timers);
+        let shard = GroupShard::new(Arc::clone(partition), self.durability, timers, coordinator);
+        let loaded = self.ask_shard(now, &shard, |coordinator| coordinator.loaded(now)).unwrap_or_default();
+        shards.loaded.insert(key.partition, Arc::new(shard));
+        loaded
+    }
+
+    /// Loads what could not be read before: a disk may come to itself again.
+    pub(crate) fn load_again(&self, now: Now) -> Vec<Completion> {
+        if self.shards.read().unwrap_or_else(PoisonError::into_inner).unread.is_empty() {
+            return Vec::new();
+        }
+        let mut shards = self.shards.write().unwrap_or_else(PoisonError::into_inner);
+        let unread = std::mem::take(&mut shards.unread);
+        unread.values().flat_map(|partition| self.load_shard(now, &mut shards, partition)).collect()
     }
 
     fn unload(&self, now: Now, topic_id: TopicId) -> Vec<Completion> {

@@ -15,6 +15,7 @@ use super::broker_configs::BrokerConfigs;
 use super::controller::{Controller, Decided};
 use super::deadlines::Deadlines;
 use super::fetch_session::FetchSessionCache;
+use super::found_partitions::{adopt_found_partitions, put_strays_aside};
 use super::group_coordinator_service::GroupCoordinatorService;
 use super::handlers;
 use super::log_directory::LogDirectory;
@@ -23,7 +24,7 @@ use super::replica_manager::ReplicaManager;
 use super::request_local::RequestLocal;
 use super::start_failure::StartFailure;
 use super::sync_queue::{SyncQueue, SyncRound};
-use crate::config::{Settings, StaticConfig};
+use crate::config::{ListenerSettings, Settings, StaticConfig};
 use crate::coordinator::group::GroupSettings;
 use crate::env::{Disk, DiskError, SyncJob, Wake};
 use crate::error_code::ErrorCode;
@@ -56,6 +57,8 @@ pub(crate) enum Deferred {
 /// Everything that handlers ask.
 pub struct KafkaApis {
     configs: BrokerConfigs,
+    /// As of the start: listeners do not change while the broker runs, whatever is set.
+    listeners: Vec<ListenerSettings>,
     disk: Arc<dyn Disk>,
     logs: Arc<LogDirectory>,
     replica_manager: ReplicaManager,
@@ -85,9 +88,10 @@ impl KafkaApis {
         let roots: Vec<PathBuf> = settings.log.dirs.iter().map(PathBuf::from).collect();
         let logs = Arc::new(LogDirectory::new(manager, roots, ChaCha12Rng::from_seed(drawn(&mut random))));
         let metadata_log = logs.open_metadata_log(now, &configs)?;
-        let controller = Controller::load(metadata_log, &cluster_id, drawn(&mut random))?;
+        let controller = Controller::load(disk.as_ref(), metadata_log, &cluster_id, drawn(&mut random))?;
         introduce_broker(&controller, &settings, &logs, now, was_clean)?;
         controller.settle_start(disk.as_ref())?;
+        put_strays_aside(&logs, &controller.image())?;
         let deadlines = Arc::new(Deadlines::new(wakers.expiry));
         let syncs = Arc::new(SyncQueue::new(wakers.flusher));
         let sessions = FetchSessionCache::new(settings.request.fetch_sessions_max);
@@ -107,10 +111,11 @@ impl KafkaApis {
         );
         let image = controller.image();
         let change = logs.follow(now, &configs, &MetadataImage::empty(""), &image, true);
-        let answers = groups.follow(now, &change);
+        let answers = groups.follow(now, &image, &change);
         debug_assert!(answers.is_empty(), "nobody has asked anything before the start");
         Ok(KafkaApis {
             configs,
+            listeners: settings.network.listeners.clone(),
             disk,
             logs,
             replica_manager,
@@ -286,17 +291,23 @@ impl KafkaApis {
             self.replica_manager.stop();
         }
         for durable in self.controller.take_durable() {
-            completions.extend(self.follow(now, &durable.image));
+            completions.extend(self.follow(now, Some(&durable.image)));
             self.controller.publish(durable.image);
             completions.extend(self.complete(now, durable.deferred));
         }
         completions
     }
 
-    /// Looks whether the disks have room, and asks for syncs that `flush.ms` makes due.
-    pub fn watch_logs(&self, now: Now) {
+    /// Looks whether the disks have room, asks for syncs that `flush.ms` makes due, and gives what the disk refused another try: logs of
+    /// partitions, and groups that could not be read.
+    pub fn watch_logs(&self, now: Now) -> Vec<Completion> {
         self.logs.manager().check_free_space();
         self.replica_manager.want_due_syncs(now);
+        let mut completions = self.groups.load_again(now);
+        if self.logs.has_missing() {
+            completions.extend(self.follow(now, None));
+        }
+        completions
     }
 
     /// Applies retention and regular upkeep. Returns the milliseconds until the next time.
@@ -336,15 +347,17 @@ impl KafkaApis {
         Ok(self.logs.manager().shutdown(broker_epoch)?)
     }
 
-    /// Makes an image true: logs and coordinators for new partitions, none for removed ones. Ends what waited for the removed.
-    fn follow(&self, now: Now, image: &Arc<MetadataImage>) -> Vec<Completion> {
-        let change = {
+    /// Makes an image, or what is left of the last one, true: logs and coordinators for new partitions, none for removed ones. Ends
+    /// what waited for the removed.
+    fn follow(&self, now: Now, image: Option<&Arc<MetadataImage>>) -> Vec<Completion> {
+        let (change, image) = {
             let mut followed = self.followed.lock().expect("nobody panics while following: panics abort the process");
-            let change = self.logs.follow(now, &self.configs, &followed, image, false);
-            *followed = Arc::clone(image);
-            change
+            let image = Arc::clone(image.unwrap_or(&followed));
+            let change = self.logs.follow(now, &self.configs, &followed, &image, false);
+            *followed = Arc::clone(&image);
+            (change, image)
         };
-        let mut completions = self.groups.follow(now, &change);
+        let mut completions = self.groups.follow(now, &image, &change);
         for partition in &change.removed {
             completions.extend(self.replica_manager.removed(now, partition.key));
         }
@@ -416,9 +429,7 @@ impl KafkaApis {
 
     /// The address that a client of this request's listener is told: the advertised one, else the one that it reached.
     pub(crate) fn advertised(&self, request: &ApiRequest) -> (String, i32) {
-        let settings = self.settings();
-        let advertised =
-            settings.network.listeners.get(request.listener).and_then(|listener| listener.advertised.as_ref());
+        let advertised = self.listeners.get(request.listener).and_then(|listener| listener.advertised.as_ref());
         let reached = request.local.unwrap_or(SocketAddr::from(([127, 0, 0, 1], 0)));
         match advertised {
             Some(endpoint) if !endpoint.host.is_empty() => (endpoint.host.clone(), i32::from(endpoint.port)),
@@ -485,8 +496,14 @@ fn introduce_broker(
     let log_dirs: Vec<TopicId> =
         logs.manager().directories().iter().filter_map(|directory| TopicId::from_base64(&directory.id)).collect();
     let broker_id = settings.node.broker_id;
-    controller.append_at_start(now, |image, _| {
-        if image.features().next().is_none() { bootstrap(&BOOTSTRAP_FEATURES) } else { Vec::new() }
+    // One batch, so that a crash leaves either all of it or a cluster that is still new.
+    controller.append_at_start(now, |image, random| {
+        if image.features().next().is_some() {
+            return Vec::new();
+        }
+        let mut records = bootstrap(&BOOTSTRAP_FEATURES);
+        records.extend(adopt_found_partitions(settings, logs.manager(), random));
+        records
     })?;
     controller.append_at_start(now, |image, mut random| {
         let endpoints = settings.network.listeners.iter().map(|listener| {

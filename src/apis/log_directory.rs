@@ -3,6 +3,7 @@
 //! It follows the metadata image: new partitions get logs, removed topics lose theirs. It must not know what a request wants of a log.
 
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use rand::Rng;
@@ -26,6 +27,8 @@ pub(crate) struct LogDirectory {
     roots: Vec<PathBuf>,
     random: Mutex<ChaCha12Rng>,
     index: RwLock<Index>,
+    /// A partition could not be given its log: that is tried again.
+    has_missing: AtomicBool,
 }
 
 #[derive(Default)]
@@ -37,7 +40,13 @@ struct Index {
 impl LogDirectory {
     /// No topic yet. `random` makes the names of deleted folders.
     pub(crate) fn new(manager: LogManager, roots: Vec<PathBuf>, random: ChaCha12Rng) -> LogDirectory {
-        LogDirectory { manager, roots, random: Mutex::new(random), index: RwLock::default() }
+        LogDirectory {
+            manager,
+            roots,
+            random: Mutex::new(random),
+            index: RwLock::default(),
+            has_missing: AtomicBool::new(false),
+        }
     }
 
     pub(crate) fn manager(&self) -> &LogManager {
@@ -55,6 +64,11 @@ impl LogDirectory {
         index.partitions.get(&LogKey { topic_id, partition }).cloned()
     }
 
+    /// Whether a partition has no log yet, since the disk refused it.
+    pub(crate) fn has_missing(&self) -> bool {
+        self.has_missing.load(Ordering::Acquire)
+    }
+
     /// Makes the difference between two images true on disk. Returns the partitions that are new and those that are gone.
     pub(crate) fn follow(
         &self,
@@ -65,13 +79,14 @@ impl LogDirectory {
         is_start: bool,
     ) -> FollowedChange {
         let all_settings_changed = configs.apply(after);
+        let had_missing = self.has_missing.swap(false, Ordering::AcqRel);
         let mut change = FollowedChange::default();
         for topic in before.topics().filter(|topic| after.topic_by_id(topic.topic_id).is_none()) {
             change.removed.extend(self.remove_topic(now, topic));
         }
         for topic in after.topics() {
             let known = before.topic_by_id(topic.topic_id);
-            if !known.is_some_and(|known| Arc::ptr_eq(known, topic)) {
+            if had_missing || !known.is_some_and(|known| Arc::ptr_eq(known, topic)) {
                 change.added.extend(self.open_topic(now, configs, after, topic, is_start));
             }
             if all_settings_changed || configs_differ(before, after, &topic.name) {
@@ -106,7 +121,8 @@ impl LogDirectory {
                             opened
                         }
                         Err(error) => {
-                            tracing::error!(partition = %name, %error, "a partition has no log and cannot be served");
+                            tracing::error!(partition = %name, %error, "a partition has no log and cannot be served; trying again");
+                            self.has_missing.store(true, Ordering::Release);
                             continue;
                         }
                     }
@@ -142,6 +158,11 @@ impl LogDirectory {
         removed
     }
 
+    /// Takes a log out of use and renames its folder, which nobody touches from now on. Says where it is.
+    pub(crate) fn put_aside(&self, partition: &TopicPartition) -> Result<Option<PathBuf>, LogError> {
+        self.manager.put_aside(partition, self.unique())
+    }
+
     fn set_settings(&self, configs: &BrokerConfigs, image: &MetadataImage, topic: &TopicImage) {
         let settings = configs.log_settings(image, &topic.name);
         for partition in topic.partitions.keys() {
@@ -151,14 +172,15 @@ impl LogDirectory {
         }
     }
 
-    /// The log of the metadata itself, which is no topic that clients find.
+    /// The log of the metadata itself, which is no topic that clients find. It is not made anew while a directory is offline: it may lie
+    /// there.
     pub(crate) fn open_metadata_log(&self, now: Now, configs: &BrokerConfigs) -> Result<Arc<Partition>, LogError> {
         let topic: Arc<str> = Arc::from(crate::metadata::CLUSTER_METADATA_TOPIC_NAME);
         let settings = configs.log_settings(&MetadataImage::empty(""), &topic);
         let settings = Arc::new(crate::log::LogSettings { delete: false, compact: false, ..(*settings).clone() });
         let key = LogKey { topic_id: TopicId::METADATA, partition: PartitionIndex(0) };
         let name = TopicPartition { topic, partition: key.partition };
-        let log = self.manager.create(now, &name, key.topic_id, settings, true)?;
+        let log = self.manager.create(now, &name, key.topic_id, settings, false)?;
         Ok(Arc::new(Partition::new(key, log)))
     }
 

@@ -14,6 +14,7 @@ mod delayed_fetch; // a fetch that waits for bytes
 mod delayed_produce; // a produce that waits for the disk
 mod error_map; // from the rooms' errors to Kafka's codes
 mod fetch_session; // what a client fetches again and again
+mod found_partitions; // what lies on disk, against the metadata
 mod group_answer; // a coordinator's answer, as an outcome
 mod group_coordinator_service; // from a group to its coordinator
 mod group_log; // a coordinator's records, as batches
@@ -22,6 +23,7 @@ mod handlers; // one file per API
 mod kafka_apis; // the dispatcher
 mod diverging_epoch; // where the histories of a client and a log part
 mod log_directory; // topic names and ids, joined with logs
+mod metadata_snapshot; // what stands for the beginning of the metadata log
 mod partition; // one partition as requests see it
 mod producer_ids; // producer ids that this broker may give out
 mod read_whole; // a log into memory, for a start
@@ -42,6 +44,8 @@ mod test_groups;
 mod test_odd_requests;
 #[cfg(test)]
 mod test_offsets;
+#[cfg(test)]
+mod test_starts;
 #[cfg(test)]
 mod test_topics;
 

@@ -388,7 +388,7 @@ impl ReplicaManager {
         }
         let keys = round.keys();
         self.syncs.forget_synced(&keys);
-        for key in keys.into_iter().chain(round.lost) {
+        for key in keys {
             completions.extend(self.complete_produces(key));
             completions.extend(self.complete_fetches(now, key));
         }

@@ -39,9 +39,9 @@ pub struct SyncRound {
 }
 
 impl SyncRound {
-    /// The logs that it covers.
+    /// The logs that it covers, and those that are lost.
     pub(super) fn keys(&self) -> Vec<LogKey> {
-        self.covered.iter().map(|(key, _, _)| *key).collect()
+        self.covered.iter().map(|(key, _, _)| *key).chain(self.lost.iter().copied()).collect()
     }
 }
 

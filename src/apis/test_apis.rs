@@ -28,7 +28,7 @@ use crate::types::{ConnectionId, Instant, Now, PartitionIndex, ProcessorId, Tick
 /// The address that clients reach.
 pub(crate) const ADDRESS: &str = "127.0.0.1:9092";
 
-struct NobodySleeps;
+pub(crate) struct NobodySleeps;
 
 impl Wake for NobodySleeps {
     fn wake(&self) {}
@@ -86,6 +86,12 @@ impl TestApis {
         TestApis::start(disk, self.overrides)
     }
 
+    /// The broker after its process was killed: all that was written is there.
+    pub(crate) fn restarted(self) -> TestApis {
+        let disk = self.disk.crash(|_: &Path, _, written| written);
+        TestApis::start(disk, self.overrides)
+    }
+
     /// Sends a request and returns what the handler says at once.
     pub(crate) fn send<'a, M: Message<'a>>(&mut self, api_key: ApiKey, version: i16, message: &M) -> (Ticket, Outcome) {
         self.correlation_id += 1;
@@ -104,23 +110,8 @@ impl TestApis {
     pub(crate) fn ask<'a, M: Message<'a>>(&mut self, api_key: ApiKey, version: i16, message: &M) -> Response {
         let (ticket, outcome) = self.send(api_key, version, message);
         let own = Completion { ticket, answer: outcome.answer };
-        let answers = outcome.completions.into_iter().chain([own]).chain(self.sync());
-        Self::response(api_key, version, ticket, answers)
-    }
-
-    /// Sends a request and returns its answer, which may wait for no sync.
-    pub(crate) fn ask_at_once<'a, M: Message<'a>>(&mut self, api_key: ApiKey, version: i16, message: &M) -> Response {
-        let (ticket, outcome) = self.send(api_key, version, message);
-        Self::response(api_key, version, ticket, [Completion { ticket, answer: outcome.answer }])
-    }
-
-    fn response(
-        api_key: ApiKey,
-        version: i16,
-        ticket: Ticket,
-        answers: impl IntoIterator<Item = Completion>,
-    ) -> Response {
-        let answer = answers.into_iter().find_map(|completion| match completion.answer {
+        let mut answers = outcome.completions.into_iter().chain([own]).chain(self.sync());
+        let answer = answers.find_map(|completion| match completion.answer {
             Answer::Respond(pieces) if completion.ticket == ticket => Some(pieces),
             _ => None,
         });

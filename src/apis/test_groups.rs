@@ -7,9 +7,16 @@ use std::sync::atomic::Ordering;
 
 use bytes::Bytes;
 
+use rand::SeedableRng;
+use rand_chacha::ChaCha12Rng;
+
 use super::answer::{Answer, Completion};
-use super::test_apis::{TestApis, batch, whole};
-use crate::coordinator::group::DurableState;
+use super::deadlines::Deadlines;
+use super::group_coordinator_service::GroupCoordinatorService;
+use super::log_directory::FollowedChange;
+use super::sync_queue::SyncQueue;
+use super::test_apis::{NobodySleeps, TestApis, batch, whole};
+use crate::coordinator::group::{DurableState, GroupSettings};
 use crate::log::{AppendOrigin, Durability};
 use crate::protocol::messages::delete_groups::{DeleteGroupsRequest, DeleteGroupsResponse};
 use crate::protocol::messages::delete_topics::DeleteTopicsRequest;
@@ -32,7 +39,7 @@ use crate::protocol::messages::produce::{PartitionProduceData, ProduceRequest, T
 use crate::protocol::messages::sync_group::{SyncGroupRequest, SyncGroupRequestAssignment, SyncGroupResponse};
 use crate::protocol::{ApiKey, Decoder, Message, RecordsField};
 use crate::record::RecordBatchBuilder;
-use crate::types::{Now, Offset, Ticket, TopicId};
+use crate::types::{Now, Offset, PartitionIndex, Ticket, TopicId};
 
 const NOT_COORDINATOR: i16 = 16;
 const MEMBER_ID_REQUIRED: i16 = 79;
@@ -57,7 +64,7 @@ fn coordinator_error(broker: &mut TestApis, key_type: i8) -> i16 {
     response.read::<FindCoordinatorResponse<'_>>().coordinators[0].error_code
 }
 
-fn commit_of(group_id: &str, topic: &'static str, partition_index: i32, offset: i64) -> OffsetCommitRequest<'_> {
+fn commit_of<'a>(group_id: &'a str, topic: &'a str, partition_index: i32, offset: i64) -> OffsetCommitRequest<'a> {
     let partition = OffsetCommitRequestPartition { partition_index, committed_offset: offset, ..Default::default() };
     let topic = OffsetCommitRequestTopic { name: topic, partitions: vec![partition], ..Default::default() };
     OffsetCommitRequest { group_id, topics: vec![topic], ..Default::default() }
@@ -413,4 +420,25 @@ fn a_partition_whose_records_are_damaged_serves_no_groups_and_harms_no_others() 
     let mut broker = broker.after_power_cut();
     assert_eq!(commit(&mut broker, "a", 0, 7), NOT_COORDINATOR);
     assert_eq!(committed(&mut broker, "b"), 5);
+}
+
+#[test]
+fn a_log_that_cannot_be_opened_does_not_lead_its_groups_to_another_coordinator() {
+    let broker = broker();
+    let wake = Arc::new(NobodySleeps);
+    let service = GroupCoordinatorService::new(
+        GroupSettings::default(),
+        Durability::Synced,
+        Arc::new(SyncQueue::new(wake.clone())),
+        Arc::new(Deadlines::new(wake)),
+        ChaCha12Rng::from_seed([0; 32]),
+    );
+    let find = |partition| broker.apis.replica_manager().find("__consumer_offsets", PartitionIndex(partition)).unwrap();
+    let image = broker.apis.image();
+    let follow = |added| drop(service.follow(broker.now, &image, &FollowedChange { added, removed: Vec::new() }));
+    follow(vec![find(0)]);
+    // "a" hashes to 97, so it belongs to partition 1 of 4.
+    assert!(service.shard_of("a").is_err());
+    follow(vec![find(1)]);
+    assert_eq!(service.shard_of("a").unwrap().partition().key.partition, PartitionIndex(1));
 }

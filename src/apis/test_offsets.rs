@@ -98,7 +98,7 @@ fn nothing_that_is_not_synced_is_listed() {
         let partition = ListOffsetsPartition { timestamp, ..Default::default() };
         let topics = vec![ListOffsetsTopic { name: "t", partitions: vec![partition] }];
         let request = ListOffsetsRequest { replica_id, topics, ..Default::default() };
-        let response = apis.ask_at_once(ApiKey::ListOffsets, 11, &request);
+        let response = apis.ask_now(ApiKey::ListOffsets, 11, &request);
         response.read::<ListOffsetsResponse<'_>>().topics[0].partitions[0].offset
     };
     for (timestamp, synced, all) in [(-1, 5, 6), (-3, -1, 5), (50, -1, 5)] {

@@ -311,13 +311,11 @@ fn log_directories_are_described_with_their_logs_and_without_the_metadata() {
     assert_eq!(partitions.iter().map(|partition| partition.partition_index).collect::<Vec<_>>(), [1]);
 }
 
-/// Topic and partition of all that a page holds, and where the next begins.
-fn page(
-    apis: &mut TestApis,
-    topics: &[&str],
-    limit: i32,
-    cursor: Option<(&str, i32)>,
-) -> (Vec<(String, i32)>, Option<(String, i32)>) {
+/// A topic and the number of one of its partitions.
+type Place = (String, i32);
+
+/// All that a page holds, and where the next begins. In place of a partition stands a topic's error, negative.
+fn page(apis: &mut TestApis, topics: &[&str], limit: i32, cursor: Option<(&str, i32)>) -> (Vec<Place>, Option<Place>) {
     let request = DescribeTopicPartitionsRequest {
         topics: topics.iter().map(|name| TopicRequest { name }).collect(),
         response_partition_limit: limit,

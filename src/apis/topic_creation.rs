@@ -8,7 +8,11 @@ use super::answer::Answer;
 use super::api_request::ApiRequest;
 use super::config_schema::LayeredSchema;
 use super::kafka_apis::KafkaApis;
-use crate::metadata::{CreatableTopic, TopicDefaults, create_topics, random_uuid};
+use crate::config::Settings;
+use crate::metadata::{
+    AdoptedTopic, CreatableTopic, GROUP_METADATA_TOPIC_NAME, TopicDefaults, create_topics, is_internal_topic,
+    random_uuid,
+};
 use crate::types::Now;
 
 /// Creates topics with the defaults and lets the request be handled once more when they exist. `None` if none could be made.
@@ -43,18 +47,24 @@ pub(crate) fn topic_defaults(apis: &KafkaApis) -> TopicDefaults {
 
 /// A topic as automatic creation makes it. The broker's own topics have settings of their own.
 fn with_defaults(apis: &KafkaApis, name: &Arc<str>) -> CreatableTopic {
-    let settings = apis.settings();
-    let (num_partitions, configs) = if &**name == crate::metadata::GROUP_METADATA_TOPIC_NAME {
-        let pair = |key: &str, value: String| (Arc::from(key), Some(Arc::from(value.as_str())));
-        let configs = vec![
-            pair("cleanup.policy", "compact".to_string()),
-            pair("compression.type", "producer".to_string()),
-            pair("segment.bytes", settings.offsets.topic_segment_bytes.to_string()),
-        ];
-        (settings.offsets.topic_partitions, configs)
-    } else {
-        (-1, Vec::new())
-    };
-    let replication_factor = if configs.is_empty() { -1 } else { 1 };
+    let own = own_topic(&apis.settings(), name);
+    let num_partitions = own.as_ref().map(|own| own.partitions_min).filter(|count| *count > 0).unwrap_or(-1);
+    let replication_factor = if own.is_some() { 1 } else { -1 };
+    let configs = own.unwrap_or_default().configs.into_iter().map(|(key, value)| (key, Some(value))).collect();
     CreatableTopic { name: Arc::clone(name), num_partitions, replication_factor, assignments: Vec::new(), configs }
+}
+
+/// The partitions and the configurations of the broker's own topics; `None` for the topics of clients.
+pub(crate) fn own_topic(settings: &Settings, name: &str) -> Option<AdoptedTopic> {
+    let pair = |key: &str, value: &str| (Arc::from(key), Arc::from(value));
+    if !is_internal_topic(name) {
+        return None;
+    }
+    let mut own = AdoptedTopic { partitions_min: 0, configs: vec![pair("cleanup.policy", "compact")] };
+    if name == GROUP_METADATA_TOPIC_NAME {
+        own.partitions_min = settings.offsets.topic_partitions;
+        own.configs.push(pair("compression.type", "producer"));
+        own.configs.push(pair("segment.bytes", &settings.offsets.topic_segment_bytes.to_string()));
+    }
+    Some(own)
 }

@@ -138,12 +138,16 @@ impl UnifiedLog {
             return Ok(info);
         }
         if request.origin == AppendOrigin::Client && self.is_disk_full() {
+            state.note_failed(incoming, request.origin);
             return Err(AppendError::DiskFull);
         }
         let append = AppendedBatches::stamp(incoming, state.end.offset, state.leader_epoch)?;
         let producers = state.check_producers(&append, incoming, settings, &request)?;
-        self.maybe_roll(&mut state, now.wall, &append, settings)?;
-        self.write(&mut state, &append, settings)?;
+        let written = self.maybe_roll(&mut state, now.wall, &append, settings);
+        if let Err(error) = written.and_then(|()| self.write(&mut state, &append, settings)) {
+            state.note_failed(incoming, request.origin);
+            return Err(error);
+        }
         let start = state.end;
         state.note_written(&append, producers);
         state.sync.note_append(now, start, request.durability == Durability::Synced);
@@ -236,6 +240,16 @@ impl LogState {
             is_duplicate: true,
             is_sync_due: false,
         })
+    }
+
+    /// Remembers that a client's batch could not be written, lest a later one of a producer that is not known yet takes its place.
+    fn note_failed(&mut self, incoming: &[IncomingBatch<'_>], origin: AppendOrigin) {
+        if let [IncomingBatch { header, .. }] = incoming
+            && origin == AppendOrigin::Client
+            && header.has_producer_id()
+        {
+            self.producers.note_failed(header.producer_id(), header.producer_epoch(), header.base_sequence());
+        }
     }
 
     /// What the append would make of each producer's state, or why it may not be.

@@ -37,7 +37,7 @@ impl UnifiedLog {
         self.publish(&state);
     }
 
-    /// Takes no more requests, and moves the folder to `to`, where it waits for its removal.
+    /// Takes no more requests, and moves the folder to `to`, where it waits for its removal or is left alone.
     pub(super) fn delete(&self, to: &Path) -> Result<(), DiskError> {
         let mut state = self.lock();
         state.status = LogStatus::Deleted;

@@ -82,7 +82,16 @@ fn parse_topic_partition(name: &str) -> Option<TopicPartition> {
 
 /// The name of a deleted partition's folder: unique, and never longer than a file system allows.
 pub(super) fn deleted_folder_name(partition: &TopicPartition, unique: u128) -> String {
-    let ending = format!("-{}.{unique:032x}-delete", partition.partition);
+    folder_name_with(partition, unique, "delete")
+}
+
+/// The name of the folder of a partition that is not this broker's.
+pub(super) fn stray_folder_name(partition: &TopicPartition, unique: u128) -> String {
+    folder_name_with(partition, unique, "stray")
+}
+
+fn folder_name_with(partition: &TopicPartition, unique: u128, suffix: &str) -> String {
+    let ending = format!("-{}.{unique:032x}-{suffix}", partition.partition);
     let mut topic = &*partition.topic;
     while topic.len() + ending.len() > NAME_BYTES_MAX {
         let mut characters = topic.chars();
@@ -123,6 +132,7 @@ mod tests {
         let name = deleted_folder_name(&partition(&"t".repeat(249), 123), 0xabc);
         assert_eq!(name.len(), 255);
         assert_eq!(parse_folder_name(&name), FolderKind::Deleted);
+        assert_eq!(parse_folder_name(&stray_folder_name(&partition("t", 0), 1)), FolderKind::Stray);
         assert!(deleted_folder_name(&partition("t", 0), 1).starts_with("t-0.00000000000000000000000000000001-delete"));
     }
 }

@@ -12,7 +12,7 @@ use crate::env::{Disk, DiskError};
 use crate::log::clean_shutdown_file;
 use crate::log::error::LogError;
 use crate::log::log_directory::{LogDirectory, new_id};
-use crate::log::log_file_name::deleted_folder_name;
+use crate::log::log_file_name::{deleted_folder_name, stray_folder_name};
 use crate::log::log_loader::LogLoader;
 use crate::log::meta_properties::MetaProperties;
 use crate::log::offset_checkpoint::Offsets;
@@ -185,6 +185,16 @@ impl LogManager {
         Ok(true)
     }
 
+    /// Takes a log out of use and renames its folder, as Kafka does with what is not this broker's: nobody reads, tidies or removes it
+    /// from now on. Says where it is; `None` if there was no such log.
+    pub fn put_aside(&self, partition: &TopicPartition, unique: u128) -> Result<Option<PathBuf>, LogError> {
+        let Some(log) = self.logs.write().expect(NO_PANIC).remove(partition) else { return Ok(None) };
+        let folder = log.directory();
+        let to = folder.parent().expect("a log lies in a log directory").join(stray_folder_name(partition, unique));
+        log.delete(&to)?;
+        Ok(Some(to))
+    }
+
     /// Removes the folders of deleted logs whose delay is over.
     pub fn remove_deleted(&self, now: Now) -> Result<(), DiskError> {
         let mut deleted = self.deleted.lock().expect(NO_PANIC);
@@ -328,8 +338,8 @@ impl LogManager {
         };
         let loaded = loader.load()?;
         let topic_id = match partition_metadata_file::read(&*self.disk, &folder) {
-            // A power cut came before the first sync: no record was acknowledged as durable.
-            Err(LogError::Malformed { .. }) if !directory.was_clean => None,
+            // A power cut came before the first sync, or the disk refused the file when the log was made: nothing durable is in it.
+            Err(LogError::Malformed { .. }) if !directory.was_clean || loaded.end.offset == Offset(0) => None,
             result => result?,
         };
         let identity = LogIdentity {

@@ -72,6 +72,8 @@ pub(super) struct ProducerAppendInfo {
     entry: ProducerStateEntry,
     origin: AppendOrigin,
     verification: Option<VerificationState>,
+    /// Epoch and sequence of a batch of this unknown producer that could not be written.
+    failed: Option<(ProducerEpoch, i32)>,
     /// First offsets of transactions that begin with this append, each with its byte position counted from the append's start.
     pub(super) started: Vec<(Offset, u64)>,
     /// Transactions that end with this append.
@@ -84,6 +86,7 @@ impl ProducerAppendInfo {
         entry: ProducerStateEntry,
         origin: AppendOrigin,
         verification: Option<VerificationState>,
+        failed: Option<(ProducerEpoch, i32)>,
     ) -> ProducerAppendInfo {
         ProducerAppendInfo {
             known_epoch: entry.epoch,
@@ -91,6 +94,7 @@ impl ProducerAppendInfo {
             entry,
             origin,
             verification,
+            failed,
             started: Vec::new(),
             completed: Vec::new(),
         }
@@ -193,7 +197,10 @@ impl ProducerAppendInfo {
             }
         }
         if self.entry.epoch == NO_EPOCH {
-            return Ok(());
+            // Any sequence may be the first of a producer that was forgotten, but none may take the place of a batch that has just failed.
+            let overtakes =
+                self.failed.is_some_and(|(epoch, failed)| header.producer_epoch() == epoch && first > failed);
+            return if overtakes { out_of_order(NO_SEQUENCE) } else { Ok(()) };
         }
         if header.producer_epoch() != self.entry.epoch {
             return if first == 0 { Ok(()) } else { out_of_order(NO_SEQUENCE) };

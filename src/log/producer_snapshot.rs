@@ -1,4 +1,8 @@
-//! The file of a partition's producer state, byte for byte Kafka's `.snapshot`: the last batch of each producer.
+//! The file of a partition's producer state, in the format of Kafka's `.snapshot`.
+//!
+//! Kafka writes the last batch of each producer, and so forgets the four before it at a restart: a retry of those is then out of order.
+//! Here a producer has one entry for each remembered batch, oldest first. Kafka's reader takes the last entry of a producer, which is the
+//! one that it would have written.
 //!
 //! It must not know when a snapshot is taken.
 
@@ -10,32 +14,47 @@ use crate::types::{Offset, ProducerEpoch, ProducerId};
 const VERSION: i16 = 1;
 /// Version and checksum.
 const HEADER_BYTES: usize = 6;
-/// One producer.
+/// One batch of one producer.
 const ENTRY_BYTES: usize = 46;
 
 /// Writes the state of these producers.
-pub(super) fn encode<'a>(producers: impl ExactSizeIterator<Item = &'a ProducerStateEntry>) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(HEADER_BYTES + 4 + producers.len() * ENTRY_BYTES);
+pub(super) fn encode<'a>(producers: impl Iterator<Item = &'a ProducerStateEntry>) -> Vec<u8> {
+    let batches: Vec<(&ProducerStateEntry, BatchMetadata)> =
+        producers.flat_map(|entry| batches_of(entry).into_iter().map(move |batch| (entry, batch))).collect();
+    let mut bytes = Vec::with_capacity(HEADER_BYTES + 4 + batches.len() * ENTRY_BYTES);
     bytes.extend(VERSION.to_be_bytes());
     bytes.extend([0; 4]);
-    bytes.extend(i32::try_from(producers.len()).unwrap_or(i32::MAX).to_be_bytes());
-    for entry in producers {
-        let batch = entry.last_batch();
-        let absent =
-            BatchMetadata { last_sequence: NO_SEQUENCE, last_offset: Offset(-1), offset_delta: 0, timestamp: -1 };
-        let BatchMetadata { last_sequence, last_offset, offset_delta, .. } = batch.unwrap_or(absent);
+    bytes.extend(i32::try_from(batches.len()).unwrap_or(i32::MAX).to_be_bytes());
+    for (entry, BatchMetadata { last_sequence, last_offset, offset_delta, timestamp }) in batches {
         bytes.extend(entry.producer_id.0.to_be_bytes());
         bytes.extend(entry.epoch.0.to_be_bytes());
         bytes.extend(last_sequence.to_be_bytes());
         bytes.extend(last_offset.0.to_be_bytes());
         bytes.extend(offset_delta.to_be_bytes());
-        bytes.extend(entry.last_timestamp.to_be_bytes());
+        bytes.extend(timestamp.to_be_bytes());
         bytes.extend(entry.coordinator_epoch.to_be_bytes());
         bytes.extend(entry.transaction_first_offset.map_or(-1, |offset| offset.0).to_be_bytes());
     }
     let crc = crc32c(bytes.get(HEADER_BYTES..).unwrap_or_default());
     bytes.splice(2..HEADER_BYTES, crc.to_be_bytes());
     bytes
+}
+
+/// The batches of a producer, oldest first, or the entry of one of whom only a marker is known. The last has the time of whatever the
+/// producer did last.
+fn batches_of(entry: &ProducerStateEntry) -> Vec<BatchMetadata> {
+    let timestamp = entry.last_timestamp;
+    let mut batches: Vec<BatchMetadata> = entry.batches().collect();
+    match batches.last_mut() {
+        Some(last) => last.timestamp = timestamp,
+        None => batches.push(BatchMetadata {
+            last_sequence: NO_SEQUENCE,
+            last_offset: Offset(-1),
+            offset_delta: 0,
+            timestamp,
+        }),
+    }
+    batches
 }
 
 /// Reads a snapshot; `None` if it is damaged.
@@ -50,7 +69,15 @@ pub(super) fn decode(bytes: &[u8]) -> Option<Vec<ProducerStateEntry>> {
     if count.checked_mul(ENTRY_BYTES)? != reader.0.len() {
         return None;
     }
-    (0..count).map(|_| reader.entry()).collect()
+    let mut entries: Vec<ProducerStateEntry> = Vec::new();
+    for _ in 0..count {
+        let entry = reader.entry()?;
+        match entries.last_mut().filter(|known| known.producer_id == entry.producer_id) {
+            Some(known) => known.followed_by(entry),
+            None => entries.push(entry),
+        }
+    }
+    Some(entries)
 }
 
 struct Reader<'a>(&'a [u8]);
@@ -106,14 +133,16 @@ mod tests {
     }
 
     #[test]
-    fn a_snapshot_keeps_the_last_batch_of_each_producer() {
+    fn a_snapshot_keeps_the_remembered_batches_of_each_producer() {
         let entries = entries();
         let read = decode(&encode(entries.iter())).unwrap();
         assert_eq!(read[0], entries[0]);
         assert_eq!(read[1].last_batch(), entries[1].last_batch());
         assert_eq!(read[1].transaction_first_offset, Some(Offset(100)));
         assert!(read[1].find_duplicate(ProducerEpoch(0), 6, 6).is_some());
-        assert!(read[1].find_duplicate(ProducerEpoch(0), 5, 5).is_none());
+        assert!(read[1].find_duplicate(ProducerEpoch(0), 2, 2).is_some());
+        assert!(read[1].find_duplicate(ProducerEpoch(0), 1, 1).is_none());
+        assert_eq!(read.len(), 2);
     }
 
     #[test]

@@ -63,6 +63,22 @@ impl ProducerStateEntry {
         self.batches.is_empty()
     }
 
+    /// The remembered batches, oldest first.
+    pub(super) fn batches(&self) -> impl Iterator<Item = BatchMetadata> + '_ {
+        self.batches.iter().copied()
+    }
+
+    /// Becomes `later`, which knows only its last batch, and keeps what it remembers of the same epoch before that.
+    pub(super) fn followed_by(&mut self, later: ProducerStateEntry) {
+        let earlier = std::mem::replace(self, later);
+        if earlier.epoch == self.epoch {
+            let own = std::mem::replace(&mut self.batches, earlier.batches);
+            let timestamp = self.last_timestamp;
+            own.into_iter().for_each(|batch| self.add_batch(self.epoch, batch));
+            self.last_timestamp = timestamp;
+        }
+    }
+
     /// The last batch.
     pub(super) fn last_batch(&self) -> Option<BatchMetadata> {
         self.batches.back().copied()

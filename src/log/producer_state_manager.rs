@@ -22,6 +22,8 @@ use crate::zoo::{self, Bug};
 
 /// Largest snapshot that is read; ten million producers are fewer.
 const SNAPSHOT_BYTES_MAX: u64 = 512 << 20;
+/// Unknown producers whose failed batches are remembered; more are as in Kafka, which remembers none.
+const FAILED_PRODUCERS_MAX: usize = 10_000;
 
 /// All producers of a partition. Kafka's type of the same name.
 #[derive(Debug)]
@@ -34,6 +36,8 @@ pub(super) struct ProducerStateManager {
     /// Ended transactions whose marker is at or above the high watermark: by first offset, place and marker.
     unreplicated: BTreeMap<Offset, (Option<LogOffsetMetadata>, Offset)>,
     verifications: BTreeMap<ProducerId, VerificationState>,
+    /// Unknown producers whose first batch could not be written: its epoch and sequence.
+    failed: BTreeMap<ProducerId, (ProducerEpoch, i32)>,
     next_guard: u64,
     snapshots: BTreeSet<Offset>,
     /// The state is that of the log up to here.
@@ -51,6 +55,7 @@ impl ProducerStateManager {
             ongoing: BTreeMap::new(),
             unreplicated: BTreeMap::new(),
             verifications: BTreeMap::new(),
+            failed: BTreeMap::new(),
             next_guard: 0,
             snapshots,
             end: Offset(0),
@@ -81,7 +86,8 @@ impl ProducerStateManager {
     /// What an append would be checked against.
     pub(super) fn prepare(&self, producer_id: ProducerId, origin: AppendOrigin) -> ProducerAppendInfo {
         let entry = self.producers.get(&producer_id).cloned().unwrap_or_else(|| ProducerStateEntry::new(producer_id));
-        ProducerAppendInfo::new(entry, origin, self.verifications.get(&producer_id).copied())
+        let failed = self.failed.get(&producer_id).copied();
+        ProducerAppendInfo::new(entry, origin, self.verifications.get(&producer_id).copied(), failed)
     }
 
     /// Takes over what an append did, whose first batch lies at `start`. Returns the transactions that it ended.
@@ -94,8 +100,20 @@ impl ProducerStateManager {
         if !info.started.is_empty() || !completed.is_empty() {
             self.verifications.remove(&info.producer_id());
         }
+        self.failed.remove(&info.producer_id());
         self.producers.insert(info.producer_id(), info.into_entry());
         completed
+    }
+
+    /// Remembers that a batch of a producer could not be written, if the producer is not known: any first sequence would do for it.
+    pub(super) fn note_failed(&mut self, producer_id: ProducerId, epoch: ProducerEpoch, sequence: i32) {
+        if self.producers.contains_key(&producer_id) || self.failed.len() >= FAILED_PRODUCERS_MAX {
+            return;
+        }
+        let failed = self.failed.entry(producer_id).or_insert((epoch, sequence));
+        if epoch > failed.0 || (epoch == failed.0 && sequence < failed.1) {
+            *failed = (epoch, sequence);
+        }
     }
 
     /// The last stable offset when `transaction` has ended and before the high watermark has passed its marker.

@@ -4,7 +4,9 @@
 
 use std::sync::Arc;
 
-use crate::record::{BatchError, BuildError, RecordBatch, RecordBatchBuilder, RecordError};
+use crate::record::{
+    BatchError, BatchIterator, BuildError, ControlRecord, RecordBatch, RecordBatchBuilder, RecordError,
+};
 use crate::types::{LeaderEpoch, Offset, WallTime};
 
 use super::image::MetadataImage;
@@ -58,6 +60,9 @@ pub enum LoadError {
         "batch at offset {0} of the metadata log: a transaction begins inside another, or ends without a beginning"
     )]
     Transaction(Offset),
+    /// A snapshot does not end as one that was completed.
+    #[error("the snapshot of the metadata up to offset {0} has no end")]
+    Snapshot(Offset),
 }
 
 /// Follows the metadata log: an image, and the records of a transaction that has not ended yet.
@@ -78,13 +83,32 @@ impl MetadataLoader {
         &self.image
     }
 
-    /// Replays all batches in `bytes`, which a read of the log gave.
+    /// Replays a whole snapshot (KIP-630), which stands for all records before `next_offset`, the last of which came in `leader_epoch`. To
+    /// be called before anything else.
+    pub fn replay_snapshot(
+        &mut self,
+        bytes: &[u8],
+        next_offset: Offset,
+        leader_epoch: LeaderEpoch,
+    ) -> Result<(), LoadError> {
+        self.replay_bytes(bytes)?;
+        if !ends_with_footer(bytes) {
+            return Err(LoadError::Snapshot(next_offset));
+        }
+        let image = Arc::make_mut(&mut self.image);
+        (image.next_offset, image.leader_epoch) = (next_offset, leader_epoch);
+        Ok(())
+    }
+
+    /// Replays all batches in `bytes`, which a read of the log gave. Those that a snapshot stands for are stepped over.
     pub fn replay_bytes(&mut self, bytes: &[u8]) -> Result<&Arc<MetadataImage>, LoadError> {
         let mut rest = bytes;
         while !rest.is_empty() {
             let at = self.image.next_offset();
             let (batch, behind) = RecordBatch::parse(rest).map_err(|error| LoadError::Batch { at, error })?;
-            self.replay_batch(&batch)?;
+            if batch.next_offset() > at {
+                self.replay_batch(&batch)?;
+            }
             rest = behind;
         }
         Ok(&self.image)
@@ -127,6 +151,13 @@ impl MetadataLoader {
         self.transaction = transaction;
         Ok(&self.image)
     }
+}
+
+fn ends_with_footer(snapshot: &[u8]) -> bool {
+    let last_batch = BatchIterator::new(snapshot).filter_map(Result::ok).last();
+    let last_record =
+        last_batch.as_ref().and_then(RecordBatch::records).and_then(|records| records.filter_map(Result::ok).last());
+    last_record.is_some_and(|record| matches!(ControlRecord::from_record(&record), Ok(ControlRecord::SnapshotFooter)))
 }
 
 /// Control batches (who leads the quorum, who votes) hold nothing for an image.

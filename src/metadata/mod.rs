@@ -4,6 +4,7 @@
 //! image), the decisions (`create_topics` and its siblings, which read an image and return records), [`Placement`] (who serves what).
 //! This room must not know the network or the log: it returns records, and the broker appends them and replays them.
 
+mod adopt_topics;
 mod alter_configs;
 mod api_error;
 mod bootstrap;
@@ -32,6 +33,7 @@ mod topic_name;
 #[cfg(test)]
 mod tests;
 
+pub use adopt_topics::{AdoptedTopic, FoundPartition, adopt_topics};
 pub use alter_configs::{
     AlterConfigOp, AlterConfigOpType, AlterConfigsResource, IncrementalAlterConfigsResource, alter_configs,
     incremental_alter_configs,

@@ -9,6 +9,11 @@ use crate::types::TopicId;
 /// Ids below this number are Kafka's own (`__cluster_metadata`, directory marks).
 const RESERVED_IDS: u128 = 100;
 
+/// Whether Kafka keeps this id for itself.
+pub(super) fn is_reserved(id: TopicId) -> bool {
+    u128::from_be_bytes(id.0) < RESERVED_IDS
+}
+
 /// A random UUID of version 4 that is not reserved and whose text form does not begin with a dash, which a command line would read as a flag.
 /// In its text form it also serves as a cluster id.
 pub fn random_uuid(generator: &mut dyn Rng) -> TopicId {
@@ -17,7 +22,7 @@ pub fn random_uuid(generator: &mut dyn Rng) -> TopicId {
         bits = (bits & !(0xf << 76)) | (4 << 76);
         bits = (bits & !(0b11 << 62)) | (0b10 << 62);
         let id = TopicId(bits.to_be_bytes());
-        if bits >= RESERVED_IDS && !id.to_base64().starts_with('-') {
+        if !is_reserved(id) && !id.to_base64().starts_with('-') {
             return id;
         }
     }

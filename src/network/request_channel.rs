@@ -69,6 +69,8 @@ impl RequestChannel {
         self.some_processor_was_refused.store(true, Ordering::SeqCst);
         match self.requests.0.try_send(refused) {
             Ok(()) => {
+                // Between the two tries every handler may have emptied the queue and gone to sleep.
+                drop(sleepers);
                 self.wake_handler();
                 Ok(())
             }

@@ -358,7 +358,7 @@ impl BatchHeader {
     }
 
     /// The CRC-32C of this header with `body` behind it.
-    pub(super) fn compute_crc(&self, body: &[u8]) -> u32 {
+    pub(crate) fn compute_crc(&self, body: &[u8]) -> u32 {
         super::crc32c_of_parts(&[&self.0[at::ATTRIBUTES..], body])
     }
 

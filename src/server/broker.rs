@@ -168,8 +168,8 @@ impl<S: Selector> Broker<S> {
             .collect();
         broker.roles = vec![
             Box::new(Flusher::new(Arc::clone(&apis), Arc::clone(&requests), Arc::clone(&clock))),
-            Box::new(Expiry::new(Arc::clone(&apis), requests, clock)),
-            Box::new(LogKeeper::new(apis)),
+            Box::new(Expiry::new(Arc::clone(&apis), Arc::clone(&requests), Arc::clone(&clock))),
+            Box::new(LogKeeper::new(apis, requests, clock)),
         ];
         Ok(broker)
     }

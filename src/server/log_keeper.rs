@@ -5,8 +5,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::delivery::Delivery;
 use crate::apis::KafkaApis;
-use crate::env::{Role, Step};
+use crate::env::{Clock, Role, Step};
+use crate::network::RequestChannel;
 use crate::types::{Instant, Now};
 
 /// How often free space and due syncs are looked at.
@@ -26,13 +28,14 @@ enum Duty {
 /// The role that keeps the logs.
 pub struct LogKeeper {
     apis: Arc<KafkaApis>,
+    delivery: Delivery,
     /// What is due when; empty until the first step, which knows the time.
     due: Vec<(Instant, Duty)>,
 }
 
 impl LogKeeper {
-    pub(crate) fn new(apis: Arc<KafkaApis>) -> LogKeeper {
-        LogKeeper { apis, due: Vec::new() }
+    pub(crate) fn new(apis: Arc<KafkaApis>, requests: Arc<RequestChannel>, stopwatch: Arc<dyn Clock>) -> LogKeeper {
+        LogKeeper { apis, delivery: Delivery::new(requests, stopwatch, None), due: Vec::new() }
     }
 
     fn begin(&mut self, now: Now) {
@@ -44,7 +47,7 @@ impl LogKeeper {
     fn perform(&self, duty: Duty, now: Now) -> Instant {
         match duty {
             Duty::Watch => {
-                self.apis.watch_logs(now);
+                self.delivery.complete(self.apis.watch_logs(now));
                 now.instant.after(LOOK_EVERY)
             }
             Duty::CleanUp => now.instant.after_ms(self.apis.clean_up_logs(now)),

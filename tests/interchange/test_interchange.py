@@ -174,6 +174,52 @@ def test_a_broker_starts_on_the_whole_folder_that_kafka_wrote(kafka):
             assert record_bytes(moved.partition_folder(name)) == record_bytes(original.partition_folder(name)), f"{name} was rewritten"
 
 
+def test_a_broker_adopts_the_partitions_that_kafka_wrote_when_nothing_else_is_there(kafka):
+    original, expected = kafka
+    alone = brokers.Broker("alone")
+    if alone.kind != "klamm":
+        pytest.skip("Kafka serves no partition that its metadata do not know")
+    alone.data.mkdir()
+    # Not in the partitions: the retention that the topics had, which is for ever.
+    alone.properties["log.retention.ms"] = "-1"
+    for folder in original.data.glob("*-*"):
+        if (folder / "partition.metadata").exists() and not folder.name.startswith("__cluster_metadata"):
+            shutil.copytree(folder, alone.data / folder.name)
+    with alone:
+        check(alone, expected)
+        assert committed(alone, expected) == [1000 + n for n in range(len(expected))]
+        for name in expected:
+            assert record_bytes(alone.partition_folder(name)) == record_bytes(original.partition_folder(name)), f"{name} was rewritten"
+        alone.restart()
+        check(alone, expected)
+
+
+def test_a_broker_starts_from_a_snapshot_where_kafka_has_removed_the_metadata_before_it():
+    """A Kafka that is older than a week has only a snapshot of its first metadata; here it is made to hurry."""
+    impatient = {"metadata.log.max.snapshot.interval.ms": "1000", "metadata.log.segment.ms": "1000", "metadata.max.retention.ms": "1000"}
+    original = brokers.Broker("kafka", kind="kafka", properties=impatient)
+    with original:
+        with_topics(original, ["snapshot"])
+        producer = Producer({"bootstrap.servers": original.address})
+        for number in range(10):
+            producer.produce("snapshot", str(number))
+        assert producer.flush(30) == 0
+        metadata = original.partition_folder("__cluster_metadata")
+        begin = lambda: min(int(segment.stem) for segment in metadata.glob("*.log"))
+        until("Kafka has removed the beginning of its metadata log", lambda: begin() > 0, 120, pause=0.5)
+        with_topics(original, ["behind-snapshot"])
+        original.stop()
+        moved = brokers.Broker("moved")
+        if moved.kind == "kafka":
+            moved.port, moved.controller_port = original.port, original.controller_port
+        shutil.copytree(original.data, moved.data)
+        with moved:
+            assert [m.value() for m in read(moved, "snapshot", 10)] == [str(n).encode() for n in range(10)]
+            assert read(moved, "behind-snapshot", 0) == []
+            moved.restart()
+            assert len(read(moved, "snapshot", 10)) == 10
+
+
 def transplant(source, target, names):
     """Puts the partitions of one stopped broker in the place of the other's empty ones, which keep their topic ids."""
     for name in names:

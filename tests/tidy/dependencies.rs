@@ -33,7 +33,6 @@ const AGREED: &[(&str, &str)] = &[
 /// What only tests and fuzzing use.
 const AGREED_FOR_TESTS: &[(&str, &str)] = &[
     ("allocation-counter", "the bound on memory while decoding is measured"),
-    ("arbitrary", "cuts and choices out of fuzz input"),
     ("crc32c", "an independent CRC-32C"),
     ("java-properties", "an independent reader of properties files"),
     ("kafka-protocol", "an independent codec of Kafka's messages"),

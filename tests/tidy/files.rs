@@ -111,7 +111,7 @@ fn is_crate_root(path: &str) -> bool {
     match parts.as_slice() {
         ["src" | "tests", name] => *name != "mod.rs" && (parts[0] == "tests" || ["lib.rs", "main.rs"].contains(name)),
         ["sim", "src", "lib.rs" | "main.rs"] | ["sim", "tests", _] | ["tests", _, "main.rs"] => true,
-        ["fuzz", "fuzz_targets", _] | ["fuzz", "src", "lib.rs"] => true,
+        ["fuzz", "fuzz_targets" | "examples", _] => true,
         _ => false,
     }
 }
@@ -135,8 +135,11 @@ fn a_file_with_one_public_type_is_named_for_it() {
         if ["mod", "lib", "main"].contains(&stem) || NAMED_OTHERWISE.iter().any(|(path, _)| *path == source.path) {
             continue;
         }
-        let types = public_types(&source.code());
-        let [only] = types.as_slice() else { continue };
+        let code = source.code();
+        let [only] = &types(&code, &["pub ", "pub(crate) "])[..] else { continue };
+        if types(&code, &["pub(super) ", "struct ", "enum "]).iter().any(|inner| snake_case(inner) == stem) {
+            continue;
+        }
         if !is_test_module(source)
             && !share_a_word(stem, &snake_case(only))
             && !source.code().contains(&format!("fn {stem}("))
@@ -151,8 +154,9 @@ fn a_file_with_one_public_type_is_named_for_it() {
     assert_none(complaints);
 }
 
-fn public_types(code: &str) -> Vec<String> {
-    let visible = code.lines().filter(|line| line.starts_with("pub ") || line.starts_with("pub(crate)"));
+/// The types whose declaration starts a line with one of these.
+fn types(code: &str, openings: &[&str]) -> Vec<String> {
+    let visible = code.lines().filter(|line| openings.iter().any(|opening| line.starts_with(opening)));
     let named = visible.filter_map(|line| {
         let mut words = line.split_whitespace().skip_while(|word| !["struct", "enum", "trait"].contains(word));
         words.next()?;

@@ -24,6 +24,7 @@ pub(crate) const ROOMS: &[Room] = &[
     room("error_code", &[], "who chooses one"),
     room("limits", &[], "who obeys one"),
     room("lookup_map", &[], "anything; it has no order to depend on"),
+    room("zoo", &[], "how a bug is found"),
     room("env", &["types"], "makers, mio, files, Kafka"),
     room("metrics", &["types"], "who counts"),
     room("config", &["types", "limits"], "who uses a setting"),
@@ -31,7 +32,7 @@ pub(crate) const ROOMS: &[Room] = &[
     room("record", &["types", "limits"], "wire messages around it"),
     room(
         "log",
-        &["env", "record", "types", "limits", "lookup_map", "config", "metrics"],
+        &["zoo", "env", "record", "types", "limits", "lookup_map", "config", "metrics"],
         "protocol messages, who asks",
     ),
     room(
@@ -42,17 +43,18 @@ pub(crate) const ROOMS: &[Room] = &[
     room("purgatory", &["types", "env", "lookup_map"], "what it delays"),
     room(
         "coordinator",
-        &["types", "env", "error_code", "limits", "lookup_map", "protocol", "record", "purgatory", "config"],
+        &["zoo", "types", "env", "error_code", "limits", "lookup_map", "protocol", "record", "purgatory", "config"],
         "log (it returns records), network",
     ),
     room(
         "network",
-        &["env", "protocol", "types", "limits", "lookup_map", "config", "metrics"],
+        &["zoo", "env", "protocol", "types", "limits", "lookup_map", "config", "metrics"],
         "apis, log, coordinator",
     ),
     room(
         "apis",
         &[
+            "zoo",
             "types",
             "error_code",
             "limits",
@@ -72,6 +74,7 @@ pub(crate) const ROOMS: &[Room] = &[
     room(
         "server",
         &[
+            "zoo",
             "types",
             "error_code",
             "limits",
@@ -95,6 +98,7 @@ pub(crate) const ROOMS: &[Room] = &[
 ];
 
 const ALL_BUT_CLI: &[&str] = &[
+    "zoo",
     "types",
     "error_code",
     "limits",
@@ -116,7 +120,7 @@ const ALL_BUT_CLI: &[&str] = &[
 
 /// What the simulator may know of the broker. `network` for the Acceptor and the Processor, which it steps as any driver does.
 pub(crate) const SIM_MAY_KNOW: &[&str] =
-    &["env", "protocol", "record", "server", "config", "types", "error_code", "limits", "lookup_map", "network"];
+    &["env", "protocol", "record", "server", "config", "types", "error_code", "limits", "lookup_map", "network", "zoo"];
 
 /// The room that a path of `src` lies in; none for the map and the binary.
 fn room_of(path: &str) -> Option<&str> {

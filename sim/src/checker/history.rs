@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 
 use super::Violation;
+use super::group_history::GroupHistory;
 use crate::client::Value;
 
 /// What a producer asked for.
@@ -53,7 +54,7 @@ struct Send {
     partition: i32,
     lane: Lane,
     outcome: SendOutcome,
-    /// Losses before the outcome was known.
+    /// Losses before it was sent. An answer may have been on its way while there was another one.
     losses: u32,
 }
 
@@ -84,6 +85,7 @@ pub struct History {
     final_reads: BTreeMap<(i32, i64), Value>,
     is_final: bool,
     losses: u32,
+    groups: GroupHistory,
     violations: Vec<Violation>,
 }
 
@@ -108,10 +110,8 @@ impl History {
     }
 
     fn settle(&mut self, send: SendId, outcome: SendOutcome) {
-        let losses = self.losses;
         if let Some(send) = self.sends.get_mut(send.0) {
             send.outcome = outcome;
-            send.losses = losses;
         }
     }
 
@@ -150,16 +150,16 @@ impl History {
         self.losses
     }
 
+    /// What members of the group were told.
+    pub(crate) fn groups(&mut self) -> &mut GroupHistory {
+        &mut self.groups
+    }
+
     pub(crate) fn violate(&mut self, violation: Violation) {
         // The first of a kind tells all; a thousand of them tell no more.
         if self.violations.len() < 100 {
             self.violations.push(violation);
         }
-    }
-
-    /// Whether anything was found so far.
-    pub(crate) fn has_violations(&self) -> bool {
-        !self.violations.is_empty()
     }
 
     /// Sends that were acknowledged.

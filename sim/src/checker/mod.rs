@@ -2,11 +2,13 @@
 //!
 //! It must not look into the broker: it judges by what clients were told.
 
+mod group_history;
 mod history;
 #[cfg(test)]
 mod history_tests;
 mod violation;
 
+pub(crate) use group_history::CommitId;
 pub(crate) use history::Lane;
 pub use history::{Acks, History, Seen, SendId};
 pub use violation::{Violation, ViolationClass};

@@ -53,6 +53,16 @@ pub enum Violation {
     Foreign { partition: i32, offset: i64 },
     #[error("L13: the batch at offset {offset} of partition {partition} was served with a wrong checksum")]
     DamagedBatch { partition: i32, offset: i64 },
+    #[error("G1: partition {partition} belongs in generation {generation} to {first} and to {second}")]
+    TwoOwners { generation: i32, partition: i32, first: String, second: String },
+    #[error(
+        "G2: offset {acknowledged} of partition {partition}, whose commit was sent at tick {sent} and acknowledged, gave way to {found}"
+    )]
+    CommitLost { partition: i32, acknowledged: i64, sent: u64, found: i64 },
+    #[error("G2: the committed offset {offset} of partition {partition} was refused, or nobody ever committed it")]
+    ForeignCommit { partition: i32, offset: i64 },
+    #[error("G4: the commit of offset {committed} of partition {partition} is there, and the records up to {end} only")]
+    CommitAhead { partition: i32, committed: i64, end: i64 },
     #[error("N1: an answer on connection {connection:#x} that nobody asked for")]
     UnaskedAnswer { connection: u64 },
     #[error("N1: an answer on connection {connection:#x} that is not the next one's")]

@@ -69,7 +69,7 @@ impl ClientConnection {
             next_correlation_id: i32::try_from(first).unwrap_or(1),
             boot: context.boot,
             is_half_closed: false,
-            is_blameless: context.is_calm,
+            is_blameless: context.is_calm && !context.closes_idle,
         }
     }
 

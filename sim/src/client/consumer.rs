@@ -118,8 +118,11 @@ impl Consumer {
             self.is_prepared = false;
             return true;
         }
-        let partitions = response.responses.iter().flat_map(|topic| &topic.partitions);
-        partitions.fold(true, |is_right, partition| self.take_partition(context, partition) && is_right)
+        let mut is_right = true;
+        for partition in response.responses.iter().flat_map(|topic| &topic.partitions) {
+            is_right &= self.take_partition(context, partition);
+        }
+        is_right
     }
 
     fn take_metadata(&mut self, response: &MetadataResponse<'_>) {

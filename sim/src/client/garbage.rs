@@ -37,7 +37,9 @@ impl Garbage {
         let port = 1_024 + u16::try_from(self.attempt % 60_000).unwrap_or(0);
         self.socket = Some(context.world.connect(identity, (host, port).into(), context.broker));
         self.outgoing = rubbish(draw);
-        self.leaves_at = Some(later(context, draw.part(1).between(1, 200) * MILLISECOND));
+        // Some leave before they can have been answered, so that the answer finds nobody, or somebody else.
+        let stays_ns = [MILLISECOND / 20, MILLISECOND, 100 * MILLISECOND][draw.part(1).below(3) as usize];
+        self.leaves_at = Some(later(context, draw.part(4).exponential(stays_ns)));
     }
 
     fn leave(&mut self, context: &ClientContext<'_>) {
@@ -51,10 +53,10 @@ impl Garbage {
     }
 }
 
-/// Bytes of one kind of nonsense.
+/// Bytes of one kind of nonsense, or of a request whose answer is not waited for.
 fn rubbish(draw: Draw) -> Vec<u8> {
     let frame = |length: i32, body: &[u8]| [&length.to_be_bytes()[..], body].concat();
-    match draw.below(10) {
+    match draw.below(14) {
         0 => frame(i32::MAX, &[0; 40]),
         1 => frame(-1, &[1; 8]),
         2 => frame(0, &[]),
@@ -64,15 +66,20 @@ fn rubbish(draw: Draw) -> Vec<u8> {
         6 => frame(100, &[0, 18, 0, 3]),
         7 => vec![0; draw.part(2).below(4) as usize],
         8 => (0..draw.part(2).below(60)).map(|index| draw.part(3 + index).below(256) as u8).collect(),
+        9..13 => asking(),
         _ => {
-            let asked =
-                ApiVersionsRequest { client_software_name: "sim", client_software_version: "1", ..Default::default() };
-            let mut bytes = encode_request(ApiKey::ApiVersions, 3, 1, Some("garbage"), &asked).bytes.to_vec();
+            let mut bytes = asking();
             let at = draw.part(2).below(bytes.len() as u64) as usize;
             bytes[at] ^= 1 << draw.part(3).below(8);
             bytes
         }
     }
+}
+
+/// What a client may well send.
+fn asking() -> Vec<u8> {
+    let asked = ApiVersionsRequest { client_software_name: "sim", client_software_version: "1", ..Default::default() };
+    encode_request(ApiKey::ApiVersions, 3, 1, Some("garbage"), &asked).bytes.to_vec()
 }
 
 impl Client for Garbage {

@@ -5,6 +5,7 @@
 mod connection; // frames over one simulated socket
 mod consumer; // reads everything, again and again
 mod garbage; // sends what no client should send
+mod group_member; // joins, commits, leaves
 mod habits; // how a client treats its connection
 mod producer; // writes values that tell who wrote them
 mod value; // what a record says
@@ -14,6 +15,7 @@ pub use value::Value;
 pub(crate) use connection::{ClientConnection, ConnectionNews};
 pub(crate) use consumer::{Consumer, ConsumerProfile};
 pub(crate) use garbage::Garbage;
+pub(crate) use group_member::{GroupMember, GroupMemberProfile};
 pub(crate) use habits::Habits;
 pub(crate) use producer::{Producer, ProducerProfile};
 
@@ -33,6 +35,8 @@ pub(crate) struct ClientContext<'a> {
     pub(crate) is_calm: bool,
     /// Counts the starts of the broker: a connection to an earlier one is dead, even if nobody has said so.
     pub(crate) boot: u32,
+    /// The broker closes connections that were idle for a moment.
+    pub(crate) closes_idle: bool,
 }
 
 impl ClientContext<'_> {

@@ -43,6 +43,8 @@ pub(crate) struct ProducerProfile {
 struct Batch {
     number: u32,
     partition: i32,
+    /// Of its first record, -1 without idempotence.
+    base_sequence: i32,
     sends: Vec<SendId>,
     bytes: Vec<u8>,
 }
@@ -178,10 +180,12 @@ impl Producer {
         let partition = *self.partitions.get(draw.below(self.partitions.len() as u64) as usize)?;
         let records = draw.part(0).between(1, u64::from(self.profile.records_per_batch_max));
         let mut builder = RecordBatchBuilder::new();
+        let mut base_sequence = -1;
         let lane = match self.id {
             Some((id, epoch)) => {
                 let sequence = self.next_sequences.entry(partition).or_insert(0);
                 builder = builder.producer(id, epoch, *sequence);
+                base_sequence = *sequence;
                 *sequence += i32::try_from(records).unwrap_or(1);
                 Lane::Idempotent(self.profile.client)
             }
@@ -199,7 +203,8 @@ impl Producer {
         self.batches_left -= 1;
         let number = self.next_number;
         self.next_number += 1;
-        Some(Batch { number, partition, sends, bytes: builder.build().expect("a small batch can be built") })
+        let bytes = builder.build().expect("a small batch can be built");
+        Some(Batch { number, partition, base_sequence, sends, bytes })
     }
 
     fn take_answer(&mut self, context: &mut ClientContext<'_>, (id, key, version): (i32, ApiKey, i16), body: &[u8]) {
@@ -254,6 +259,15 @@ impl Producer {
         let outcome = response.responses.first().and_then(|topic| topic.partition_responses.first());
         let outcome = outcome.filter(|outcome| expected == correlation_id && outcome.index == batch.partition);
         let Some(outcome) = outcome else { return false };
+        tracing::debug!(
+            client = self.profile.client,
+            batch = batch.number,
+            partition = batch.partition,
+            sequence = batch.base_sequence,
+            error = outcome.error_code,
+            offset = outcome.base_offset,
+            "produced"
+        );
         match ErrorCode::from_code(outcome.error_code) {
             ErrorCode::None => {
                 for (index, send) in (0..).zip(batch.sends) {

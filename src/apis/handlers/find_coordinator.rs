@@ -31,7 +31,7 @@ pub(crate) fn handle(apis: &KafkaApis, now: Now, request: &ApiRequest) -> Result
         return Ok(answer.into());
     }
     let (host, port) = apis.advertised(request);
-    let here = (apis.broker_id().0, host.as_str(), i32::from(port));
+    let here = (apis.broker_id().0, host.as_str(), port);
     let find = |key: &str| match find(&placement, message.key_type, key) {
         ErrorCode::None => (ErrorCode::None, here),
         error => (error, NO_NODE),
@@ -51,8 +51,7 @@ pub(crate) fn handle(apis: &KafkaApis, now: Now, request: &ApiRequest) -> Result
     } else {
         let coordinators = message.coordinator_keys.iter().map(|key| {
             let (error, (node_id, host, port)) = find(key);
-            let error_message = Some(if error.is_none() { "" } else { text_of(error) });
-            Coordinator { key, node_id, host, port, error_code: error.code(), error_message }
+            Coordinator { key, node_id, host, port, error_code: error.code(), ..Default::default() }
         });
         FindCoordinatorResponse { coordinators: coordinators.collect(), ..Default::default() }
     };

@@ -294,6 +294,10 @@ impl Disk for MemoryDisk {
     }
 
     fn sync_all(&self, root: &Path) -> Result<(), DiskError> {
+        if self.faults.fails_sync.load(Ordering::Relaxed) {
+            let source = io::Error::other("made to fail");
+            return Err(DiskError::Io { operation: "sync_all", path: root.to_path_buf(), source });
+        }
         for (path, content) in &*self.files.lock().unwrap() {
             if path.starts_with(root) {
                 let mut content = content.lock().unwrap();

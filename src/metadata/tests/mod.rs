@@ -3,9 +3,11 @@
 //! It must not know more of the room than its public items.
 
 mod admin_answers;
+mod adoption;
 mod kafka_log;
 mod rebuild;
 mod restart;
+mod snapshot;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

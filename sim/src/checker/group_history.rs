@@ -1,0 +1,158 @@
+//! What members of a group were told: who owns which partition in which generation, and what became of each commit.
+//!
+//! It must not know when a member asks. Times are ticks of its own: one for each thing that happens.
+
+use std::collections::BTreeMap;
+
+use super::Violation;
+
+/// Names a commit of one partition; its text form is what the member commits as metadata.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct CommitId(u64);
+
+impl std::fmt::Display for CommitId {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "commit {}", self.0)
+    }
+}
+
+#[derive(Debug)]
+struct Commit {
+    partition: i32,
+    offset: i64,
+    sent: u64,
+    outcome: CommitOutcome,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum CommitOutcome {
+    /// Nobody knows, or it is on its way.
+    Unknown,
+    /// Acknowledged at this tick.
+    Acknowledged(u64),
+    Refused,
+}
+
+/// The history of the only group.
+#[derive(Debug, Default)]
+pub(crate) struct GroupHistory {
+    ticks: u64,
+    owners: BTreeMap<(i32, i32), String>,
+    commits: BTreeMap<CommitId, Commit>,
+}
+
+impl GroupHistory {
+    /// The next tick.
+    pub(crate) fn tick(&mut self) -> u64 {
+        self.ticks += 1;
+        self.ticks
+    }
+
+    /// A member was given a partition.
+    pub(crate) fn owns(&mut self, generation: i32, partition: i32, member_id: &str) -> Option<Violation> {
+        let owner = self.owners.entry((generation, partition)).or_insert_with(|| member_id.to_owned());
+        (owner != member_id).then(|| Violation::TwoOwners {
+            generation,
+            partition,
+            first: owner.clone(),
+            second: member_id.to_owned(),
+        })
+    }
+
+    /// A commit is sent.
+    pub(crate) fn committing(&mut self, partition: i32, offset: i64) -> CommitId {
+        let sent = self.tick();
+        self.commits.insert(CommitId(sent), Commit { partition, offset, sent, outcome: CommitOutcome::Unknown });
+        CommitId(sent)
+    }
+
+    /// A commit was acknowledged.
+    pub(crate) fn committed(&mut self, id: CommitId) {
+        let tick = self.tick();
+        self.settle(id, CommitOutcome::Acknowledged(tick));
+    }
+
+    /// A commit was refused for good.
+    pub(crate) fn refused(&mut self, id: CommitId) {
+        self.settle(id, CommitOutcome::Refused);
+    }
+
+    fn settle(&mut self, id: CommitId, outcome: CommitOutcome) {
+        if let Some(commit) = self.commits.get_mut(&id) {
+            commit.outcome = outcome;
+        }
+    }
+
+    /// A fetch that was sent at tick `began` found this. Says whether it is a commit that was acknowledged.
+    pub(crate) fn fetched(&self, began: u64, partition: i32, offset: i64, name: &str) -> Result<bool, Violation> {
+        let acknowledged = |commit: &Commit| match commit.outcome {
+            CommitOutcome::Acknowledged(at) => Some(at),
+            CommitOutcome::Unknown | CommitOutcome::Refused => None,
+        };
+        let found = self.commits.iter().find(|(id, _)| id.to_string() == name).map(|(_, commit)| commit);
+        let is_foreign = match found {
+            Some(found) => found.partition != partition || found.offset != offset,
+            None => offset != -1,
+        };
+        if is_foreign || found.is_some_and(|found| found.outcome == CommitOutcome::Refused) {
+            return Err(Violation::ForeignCommit { partition, offset });
+        }
+        // One without an answer may take effect at any time. One that was answered is over, and gives way to all that were sent later.
+        let since = match found {
+            Some(found) => acknowledged(found),
+            None => Some(0),
+        };
+        let newer = self.commits.values().find(|commit| {
+            let is_settled = acknowledged(commit).is_some_and(|at| at < began);
+            commit.partition == partition && is_settled && since.is_some_and(|since| commit.sent > since)
+        });
+        match newer {
+            Some(newer) => {
+                Err(Violation::CommitLost { partition, acknowledged: newer.offset, sent: newer.sent, found: offset })
+            }
+            None => Ok(found.is_some_and(|found| acknowledged(found).is_some())),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::GroupHistory;
+
+    #[test]
+    fn an_acknowledged_commit_must_be_found_until_a_later_one_takes_its_place() {
+        let mut history = GroupHistory::default();
+        let first = history.committing(0, 5);
+        history.committed(first);
+        let began = history.tick();
+        assert!(history.fetched(began, 0, -1, "").is_err());
+        assert_eq!(history.fetched(began, 0, 5, &first.to_string()), Ok(true));
+        let second = history.committing(0, 6);
+        let began = history.tick();
+        assert_eq!(history.fetched(began, 0, 5, &first.to_string()), Ok(true));
+        assert_eq!(history.fetched(began, 0, 6, &second.to_string()), Ok(false));
+        history.committed(second);
+        let began = history.tick();
+        assert!(history.fetched(began, 0, 5, &first.to_string()).is_err());
+    }
+
+    #[test]
+    fn what_was_refused_or_never_committed_may_not_be_found() {
+        let mut history = GroupHistory::default();
+        let refused = history.committing(0, 5);
+        history.refused(refused);
+        let began = history.tick();
+        assert!(history.fetched(began, 0, 5, &refused.to_string()).is_err());
+        assert!(history.fetched(began, 0, 7, "").is_err());
+        assert_eq!(history.fetched(began, 0, -1, ""), Ok(false));
+    }
+
+    #[test]
+    fn a_partition_has_one_owner_in_a_generation() {
+        let mut history = GroupHistory::default();
+        assert_eq!(history.owns(1, 0, "a"), None);
+        assert_eq!(history.owns(1, 0, "a"), None);
+        assert_eq!(history.owns(2, 0, "b"), None);
+        assert!(history.owns(2, 0, "a").is_some());
+    }
+}

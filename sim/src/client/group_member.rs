@@ -1,0 +1,509 @@
+//! A member of a classic group: finds the coordinator, joins, syncs, fetches and commits offsets, heartbeats, and leaves at last.
+//!
+//! It commits what a consumer may have read by then, under a name of its own for each commit, so that what is fetched later is recognised.
+//! It must not know who else is in the group.
+
+use klamm::error_code::ErrorCode;
+use klamm::protocol::messages::find_coordinator::{FindCoordinatorRequest, FindCoordinatorResponse};
+use klamm::protocol::messages::heartbeat::{HeartbeatRequest, HeartbeatResponse};
+use klamm::protocol::messages::join_group::{JoinGroupRequest, JoinGroupRequestProtocol, JoinGroupResponse};
+use klamm::protocol::messages::leave_group::{LeaveGroupRequest, LeaveGroupResponse, MemberIdentity};
+use klamm::protocol::messages::list_offsets::{
+    ListOffsetsPartition, ListOffsetsRequest, ListOffsetsResponse, ListOffsetsTopic,
+};
+use klamm::protocol::messages::metadata::{MetadataRequest, MetadataRequestTopic, MetadataResponse};
+use klamm::protocol::messages::offset_commit::{
+    OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitRequestTopic, OffsetCommitResponse,
+};
+use klamm::protocol::messages::offset_fetch::{
+    OffsetFetchRequest, OffsetFetchRequestGroup, OffsetFetchRequestTopics, OffsetFetchResponse,
+};
+use klamm::protocol::messages::sync_group::{SyncGroupRequest, SyncGroupRequestAssignment, SyncGroupResponse};
+use klamm::protocol::{ApiKey, DecodeError, Decoder, Message};
+use klamm::types::{Instant, TopicId};
+
+use super::connection::{earlier, later};
+use super::habits::Whim;
+use super::{Client, ClientConnection, ClientContext, ConnectionNews, Habits};
+use crate::checker::{CommitId, Violation};
+use crate::keyed::Site;
+
+const GROUP: &str = "group";
+const RETRY_NS: u64 = 20_000_000;
+const PACE_NS_MAX: u64 = 40_000_000;
+const SESSION_MS: i32 = 1_000;
+const REBALANCE_MS: i32 = 2_000;
+
+/// What one member is like in one run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct GroupMemberProfile {
+    pub(crate) client: u32,
+    /// Heartbeats, commits and fetches before it leaves.
+    pub(crate) rounds: u32,
+    pub(crate) join_version: i16,
+    pub(crate) commit_version: i16,
+    pub(crate) habits: Habits,
+}
+
+/// What it asks next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Task {
+    Find,
+    Metadata,
+    Join,
+    Sync,
+    /// The committed offsets.
+    Committed,
+    /// The ends of its partitions; then it commits them, or not.
+    Ends {
+        commits: bool,
+    },
+    Commit,
+    Heartbeat,
+    Leave,
+}
+
+/// One of its partitions.
+#[derive(Clone, Copy, Debug)]
+struct Owned {
+    partition: i32,
+    /// What a consumer may have read up to.
+    end: i64,
+    /// The commit that was fetched last, if it was acknowledged.
+    committed: Option<i64>,
+}
+
+/// A member.
+pub(crate) struct GroupMember {
+    profile: GroupMemberProfile,
+    topic: &'static str,
+    topic_id: TopicId,
+    partition_count: i32,
+    connection: Option<ClientConnection>,
+    attempt: u32,
+    retry_at: Option<Instant>,
+    task: Task,
+    member_id: String,
+    generation: i32,
+    /// The members that it assigns to, if it leads.
+    members: Vec<String>,
+    owned: Vec<Owned>,
+    /// The commits that are on their way, and when the open fetch was sent.
+    commits: Vec<(i32, CommitId)>,
+    fetch_began: u64,
+    rounds_left: u32,
+    is_done: bool,
+}
+
+impl GroupMember {
+    pub(crate) fn new(profile: GroupMemberProfile, topic: &'static str) -> GroupMember {
+        GroupMember {
+            profile,
+            topic,
+            topic_id: TopicId::default(),
+            partition_count: 0,
+            connection: None,
+            attempt: 0,
+            retry_at: None,
+            task: Task::Find,
+            member_id: String::new(),
+            generation: -1,
+            members: Vec::new(),
+            owned: Vec::new(),
+            commits: Vec::new(),
+            fetch_began: 0,
+            rounds_left: profile.rounds,
+            is_done: false,
+        }
+    }
+
+    fn lose_connection(&mut self, context: &ClientContext<'_>) {
+        self.connection = None;
+        // What was committed without an answer stays unknown for ever.
+        self.commits.clear();
+        self.is_done |= self.task == Task::Leave;
+        self.task = Task::Find;
+        self.retry_at = Some(later(context, RETRY_NS));
+    }
+
+    fn ask(&mut self, context: &mut ClientContext<'_>) {
+        let Some(mut connection) = self.connection.take() else { return };
+        if !connection.is_half_closed() {
+            match self.task {
+                Task::Find => self.ask_coordinator(context, &mut connection),
+                Task::Metadata => self.ask_metadata(context, &mut connection),
+                Task::Join => self.join(context, &mut connection),
+                Task::Sync => self.sync(context, &mut connection),
+                Task::Committed => self.ask_committed(context, &mut connection),
+                Task::Ends { .. } => self.ask_ends(context, &mut connection),
+                Task::Commit => self.commit(context, &mut connection),
+                Task::Heartbeat => {
+                    let (generation_id, member_id) = (self.generation, self.member_id.as_str());
+                    let request = HeartbeatRequest { group_id: GROUP, generation_id, member_id, ..Default::default() };
+                    connection.send(context, (ApiKey::Heartbeat, 4), &request, true);
+                }
+                Task::Leave => {
+                    let members = vec![MemberIdentity { member_id: &self.member_id, ..Default::default() }];
+                    let request = LeaveGroupRequest { group_id: GROUP, members, ..Default::default() };
+                    connection.send(context, (ApiKey::LeaveGroup, 5), &request, true);
+                }
+            }
+        }
+        self.connection = Some(connection);
+    }
+
+    fn ask_coordinator(&self, context: &ClientContext<'_>, connection: &mut ClientConnection) {
+        let request = FindCoordinatorRequest { key: GROUP, coordinator_keys: vec![GROUP], ..Default::default() };
+        let version = if self.profile.join_version < 6 { 1 } else { 6 };
+        connection.send(context, (ApiKey::FindCoordinator, version), &request, true);
+    }
+
+    fn ask_metadata(&self, context: &ClientContext<'_>, connection: &mut ClientConnection) {
+        let topics = Some(vec![MetadataRequestTopic { name: Some(self.topic), ..Default::default() }]);
+        let request = MetadataRequest { topics, allow_auto_topic_creation: true, ..Default::default() };
+        connection.send(context, (ApiKey::Metadata, 12), &request, true);
+    }
+
+    fn join(&self, context: &ClientContext<'_>, connection: &mut ClientConnection) {
+        let request = JoinGroupRequest {
+            group_id: GROUP,
+            session_timeout_ms: SESSION_MS,
+            rebalance_timeout_ms: REBALANCE_MS,
+            member_id: &self.member_id,
+            protocol_type: "sim",
+            protocols: vec![JoinGroupRequestProtocol { name: "round-robin", metadata: b"" }],
+            ..Default::default()
+        };
+        connection.send(context, (ApiKey::JoinGroup, self.profile.join_version), &request, true);
+    }
+
+    /// The leader gives each partition to one member.
+    fn sync(&self, context: &ClientContext<'_>, connection: &mut ClientConnection) {
+        let count = self.members.len().max(1);
+        let shares: Vec<Vec<u8>> = (0..self.members.len())
+            .map(|place| {
+                let its = (0..self.partition_count).filter(|partition| *partition as usize % count == place);
+                its.flat_map(i32::to_be_bytes).collect()
+            })
+            .collect();
+        let assignments = self.members.iter().zip(&shares);
+        let request = SyncGroupRequest {
+            group_id: GROUP,
+            generation_id: self.generation,
+            member_id: &self.member_id,
+            protocol_type: Some("sim"),
+            protocol_name: Some("round-robin"),
+            assignments: assignments
+                .map(|(member_id, assignment)| SyncGroupRequestAssignment { member_id, assignment })
+                .collect(),
+            ..Default::default()
+        };
+        connection.send(context, (ApiKey::SyncGroup, 5), &request, true);
+    }
+
+    fn ask_committed(&mut self, context: &mut ClientContext<'_>, connection: &mut ClientConnection) {
+        self.fetch_began = context.history.groups().tick();
+        let partition_indexes = self.owned.iter().map(|owned| owned.partition).collect();
+        let topics = vec![OffsetFetchRequestTopics { name: self.topic, topic_id: self.topic_id, partition_indexes }];
+        let group = OffsetFetchRequestGroup { group_id: GROUP, topics: Some(topics), ..Default::default() };
+        let request = OffsetFetchRequest { groups: vec![group], ..Default::default() };
+        let version = if self.profile.commit_version >= 10 { 10 } else { 8 };
+        connection.send(context, (ApiKey::OffsetFetch, version), &request, true);
+    }
+
+    fn ask_ends(&self, context: &ClientContext<'_>, connection: &mut ClientConnection) {
+        let partitions = self.owned.iter().map(|owned| ListOffsetsPartition {
+            partition_index: owned.partition,
+            timestamp: -1,
+            ..Default::default()
+        });
+        let topics = vec![ListOffsetsTopic { name: self.topic, partitions: partitions.collect() }];
+        let request = ListOffsetsRequest { replica_id: -1, topics, ..Default::default() };
+        connection.send(context, (ApiKey::ListOffsets, 7), &request, true);
+    }
+
+    fn commit(&mut self, context: &mut ClientContext<'_>, connection: &mut ClientConnection) {
+        let groups = context.history.groups();
+        self.commits =
+            self.owned.iter().map(|owned| (owned.partition, groups.committing(owned.partition, owned.end))).collect();
+        let names: Vec<String> = self.commits.iter().map(|(_, id)| id.to_string()).collect();
+        let partitions = self.owned.iter().zip(&names).map(|(owned, name)| OffsetCommitRequestPartition {
+            partition_index: owned.partition,
+            committed_offset: owned.end,
+            committed_metadata: Some(name),
+            ..Default::default()
+        });
+        let topic =
+            OffsetCommitRequestTopic { name: self.topic, topic_id: self.topic_id, partitions: partitions.collect() };
+        let request = OffsetCommitRequest {
+            group_id: GROUP,
+            generation_id_or_member_epoch: self.generation,
+            member_id: &self.member_id,
+            topics: vec![topic],
+            ..Default::default()
+        };
+        connection.send(context, (ApiKey::OffsetCommit, self.profile.commit_version), &request, true);
+    }
+
+    /// Takes an answer and decides what comes next.
+    fn take_answer(&mut self, context: &mut ClientContext<'_>, version: i16, body: &[u8]) -> Result<(), DecodeError> {
+        let decoder = &mut Decoder::new(body);
+        match self.task {
+            Task::Find => {
+                let response = FindCoordinatorResponse::decode(decoder, version)?;
+                let of_key = response.coordinators.first().map_or(response.error_code, |found| found.error_code);
+                self.task = if of_key == 0 { Task::Metadata } else { self.again(context, Task::Find) };
+            }
+            Task::Metadata => {
+                let response = MetadataResponse::decode(decoder, version)?;
+                let topic =
+                    response.topics.iter().find(|topic| topic.name == Some(self.topic) && topic.error_code == 0);
+                self.task = match topic {
+                    Some(topic) => {
+                        self.topic_id = topic.topic_id;
+                        self.partition_count = i32::try_from(topic.partitions.len()).unwrap_or(0);
+                        Task::Join
+                    }
+                    None => self.again(context, Task::Metadata),
+                };
+            }
+            Task::Join => self.take_join(context, &JoinGroupResponse::decode(decoder, version)?),
+            Task::Sync => self.take_sync(context, &SyncGroupResponse::decode(decoder, version)?),
+            Task::Committed => self.take_committed(context, &OffsetFetchResponse::decode(decoder, version)?),
+            Task::Ends { commits } => self.take_ends(context, commits, &ListOffsetsResponse::decode(decoder, version)?),
+            Task::Commit => self.take_commit(context, &OffsetCommitResponse::decode(decoder, version)?),
+            Task::Heartbeat => {
+                let response = HeartbeatResponse::decode(decoder, version)?;
+                self.task = self.after(context, response.error_code);
+            }
+            Task::Leave => {
+                LeaveGroupResponse::decode(decoder, version)?;
+                self.is_done = true;
+            }
+        }
+        Ok(())
+    }
+
+    fn take_join(&mut self, context: &ClientContext<'_>, response: &JoinGroupResponse<'_>) {
+        self.task = match ErrorCode::from_code(response.error_code) {
+            ErrorCode::None => {
+                self.member_id = response.member_id.to_owned();
+                self.generation = response.generation_id;
+                self.members = response.members.iter().map(|member| member.member_id.to_owned()).collect();
+                Task::Sync
+            }
+            ErrorCode::MemberIdRequired => {
+                self.member_id = response.member_id.to_owned();
+                Task::Join
+            }
+            _ => self.after(context, response.error_code),
+        };
+    }
+
+    fn take_sync(&mut self, context: &mut ClientContext<'_>, response: &SyncGroupResponse<'_>) {
+        self.task = self.after(context, response.error_code);
+        if response.error_code != 0 {
+            return;
+        }
+        let (partitions, _) = response.assignment.as_chunks::<4>();
+        let partitions = partitions.iter().map(|partition| i32::from_be_bytes(*partition));
+        self.owned = partitions.map(|partition| Owned { partition, end: 0, committed: None }).collect();
+        for owned in &self.owned {
+            let violation = context.history.groups().owns(self.generation, owned.partition, &self.member_id);
+            violation.into_iter().for_each(|violation| context.history.violate(violation));
+        }
+        self.task = Task::Committed;
+    }
+
+    fn take_committed(&mut self, context: &mut ClientContext<'_>, response: &OffsetFetchResponse<'_>) {
+        let error = response.groups.first().map_or(0, |group| group.error_code);
+        if error != 0 {
+            self.task = self.after(context, error);
+            return;
+        }
+        let partitions = response.groups.iter().flat_map(|group| &group.topics).flat_map(|topic| &topic.partitions);
+        for fetched in partitions.filter(|fetched| fetched.error_code == 0) {
+            let (partition, offset) = (fetched.partition_index, fetched.committed_offset);
+            let name = fetched.metadata.unwrap_or_default();
+            let judged = context.history.groups().fetched(self.fetch_began, partition, offset, name);
+            match judged {
+                Ok(is_acknowledged) => {
+                    if let Some(owned) = self.owned.iter_mut().find(|owned| owned.partition == partition) {
+                        owned.committed = is_acknowledged.then_some(offset);
+                    }
+                }
+                Err(violation) => context.history.violate(violation),
+            }
+        }
+        self.task = Task::Ends { commits: false };
+    }
+
+    fn take_ends(&mut self, context: &mut ClientContext<'_>, commits: bool, response: &ListOffsetsResponse<'_>) {
+        let mut has_error = false;
+        for listed in response.topics.iter().flat_map(|topic| &topic.partitions) {
+            let (partition, end) = (listed.partition_index, listed.offset);
+            let owned = self.owned.iter_mut().find(|owned| owned.partition == partition);
+            let Some(owned) = owned.filter(|_| listed.error_code == 0) else {
+                has_error = true;
+                continue;
+            };
+            owned.end = end;
+            if let Some(committed) = owned.committed.take().filter(|committed| *committed > end) {
+                context.history.violate(Violation::CommitAhead { partition, committed, end });
+            }
+        }
+        self.task = if commits && !has_error { Task::Commit } else { self.after(context, 0) };
+    }
+
+    fn take_commit(&mut self, context: &mut ClientContext<'_>, response: &OffsetCommitResponse<'_>) {
+        let outcomes = response.topics.iter().flat_map(|topic| &topic.partitions);
+        let outcomes: Vec<(i32, i16)> = outcomes.map(|outcome| (outcome.partition_index, outcome.error_code)).collect();
+        for (partition, id) in std::mem::take(&mut self.commits) {
+            let outcome = outcomes.iter().find(|(of, _)| *of == partition);
+            let Some((_, error)) = outcome else {
+                context.history.violate(Violation::UnreadableAnswer { client: self.profile.client });
+                continue;
+            };
+            match ErrorCode::from_code(*error) {
+                ErrorCode::None => context.history.groups().committed(id),
+                ErrorCode::IllegalGeneration | ErrorCode::UnknownMemberId | ErrorCode::RebalanceInProgress => {
+                    context.history.groups().refused(id);
+                }
+                // It may be on the disk all the same.
+                _ => {}
+            }
+        }
+        self.task = self.after(context, outcomes.first().map_or(0, |(_, error)| *error));
+    }
+
+    /// Tries the same again a little later.
+    fn again(&mut self, context: &ClientContext<'_>, task: Task) -> Task {
+        self.retry_at = Some(later(context, RETRY_NS));
+        task
+    }
+
+    /// What comes after an answer with this error.
+    fn after(&mut self, context: &ClientContext<'_>, error: i16) -> Task {
+        match ErrorCode::from_code(error) {
+            ErrorCode::None => self.next_round(context),
+            ErrorCode::RebalanceInProgress | ErrorCode::IllegalGeneration => Task::Join,
+            ErrorCode::UnknownMemberId => {
+                self.member_id.clear();
+                Task::Join
+            }
+            _ => self.again(context, Task::Find),
+        }
+    }
+
+    fn next_round(&mut self, context: &ClientContext<'_>) -> Task {
+        if self.rounds_left == 0 {
+            return Task::Leave;
+        }
+        self.rounds_left -= 1;
+        let draw = context.world.value(Site::ClientAction, u64::from(self.profile.client));
+        self.retry_at = Some(later(context, draw.part(0).between(1, PACE_NS_MAX)));
+        match draw.below(4) {
+            0 => Task::Heartbeat,
+            1 if !self.owned.is_empty() => Task::Committed,
+            _ if !self.owned.is_empty() => Task::Ends { commits: true },
+            _ => Task::Heartbeat,
+        }
+    }
+
+    /// Follows a whim; says when it comes back if it goes away.
+    fn indulge(&mut self, context: &ClientContext<'_>) -> Option<Instant> {
+        match self.profile.habits.whim(context, self.profile.client) {
+            Whim::Work => None,
+            Whim::Sleep(nanoseconds) => Some(later(context, nanoseconds)),
+            Whim::HalfClose => {
+                if let Some(connection) = &mut self.connection {
+                    connection.half_close();
+                }
+                None
+            }
+            Whim::Reset | Whim::Close if self.connection.is_none() => None,
+            whim => {
+                let connection = self.connection.take().filter(|_| whim == Whim::Reset);
+                connection.into_iter().for_each(ClientConnection::reset);
+                self.lose_connection(context);
+                self.retry_at
+            }
+        }
+    }
+
+    /// Whether the answer that is open is not worth waiting for: the broker is gone, or it takes too long. A join may take long.
+    fn gives_up(&self, context: &ClientContext<'_>) -> bool {
+        self.connection.as_ref().is_some_and(|connection| {
+            connection.is_of_the_past(context) || self.gives_up_at(context).is_some_and(|at| at <= context.now())
+        })
+    }
+
+    fn gives_up_at(&self, context: &ClientContext<'_>) -> Option<Instant> {
+        let may_wait = matches!(self.task, Task::Join | Task::Sync);
+        let connection = self.connection.as_ref().filter(|_| !may_wait)?;
+        self.profile.habits.gives_up_at(context, connection)
+    }
+
+    fn deadline(&self, context: &ClientContext<'_>) -> Option<Instant> {
+        earlier(self.gives_up_at(context), self.retry_at.filter(|at| *at > context.now()))
+    }
+}
+
+impl Client for GroupMember {
+    fn step(&mut self, context: &mut ClientContext<'_>) -> Option<Instant> {
+        if self.gives_up(context) {
+            self.lose_connection(context);
+        }
+        if self.is_done {
+            self.connection = None;
+            return None;
+        }
+        if let Some(back_at) = self.indulge(context) {
+            return Some(back_at);
+        }
+        if let Some(at) = self.retry_at.filter(|at| *at > context.now() && self.connection.is_none()) {
+            return Some(at);
+        }
+        if self.connection.is_none() {
+            self.attempt += 1;
+            self.task = Task::Find;
+            self.connection = Some(ClientConnection::open(self.profile.client, self.attempt, context));
+        }
+        loop {
+            let is_idle = self.connection.as_ref().is_some_and(|connection| connection.outstanding() == 0);
+            if is_idle && self.retry_at.is_none_or(|at| at <= context.now()) {
+                self.retry_at = None;
+                self.ask(context);
+            }
+            let Some(connection) = &mut self.connection else { return None };
+            match connection.pump(context) {
+                ConnectionNews::Answer(_, _, version, body) => {
+                    if self.take_answer(context, version, &body).is_err() {
+                        context.history.violate(Violation::UnreadableAnswer { client: self.profile.client });
+                    }
+                    if self.is_done {
+                        self.connection = None;
+                        return None;
+                    }
+                }
+                ConnectionNews::Nothing => return self.deadline(context),
+                ConnectionNews::Over => {
+                    self.lose_connection(context);
+                    return self.retry_at;
+                }
+            }
+        }
+    }
+
+    fn is_done(&self) -> bool {
+        self.is_done
+    }
+
+    fn waits_since(&self) -> Option<Instant> {
+        self.connection.as_ref().and_then(ClientConnection::waits_since)
+    }
+
+    fn waits_for(&self) -> String {
+        format!("group member {} is at {:?} in generation {}", self.profile.client, self.task, self.generation)
+    }
+}
