@@ -237,7 +237,7 @@ fn ids_in_versions_that_have_the_field_and_may_not_use_it_are_an_invalid_request
     let topic = MetadataRequestTopic { topic_id: TopicId([1; 16]), name: None };
     let request = MetadataRequest { topics: Some(vec![topic]), ..Default::default() };
     let answers = metadata(&mut apis, 11, &request);
-    assert_eq!(answers, [(ErrorCode::InvalidRequest.code(), String::new(), TopicId::ZERO)]);
+    assert_eq!(answers, [(ErrorCode::InvalidRequest.code(), String::new(), TopicId([1; 16]))]);
 }
 
 #[test]

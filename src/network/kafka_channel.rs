@@ -146,6 +146,11 @@ impl<C: Connection> KafkaChannel<C> {
         Ok(progress)
     }
 
+    /// Whether a frame has begun to come in and lacks bytes.
+    pub(crate) fn is_inside_frame(&self) -> bool {
+        self.receive.is_unfinished()
+    }
+
     /// Bytes of the pool that it holds: an unfinished frame and the request in work.
     pub(crate) fn held_bytes(&self) -> usize {
         self.receive.held_bytes() + self.in_flight.map_or(0, |in_flight| in_flight.frame_bytes)

@@ -10,11 +10,21 @@ pub(crate) fn likely_cause(prefix: [u8; 4]) -> &'static str {
         | [b'P', b'O', b'S', b'T']
         | [b'H', b'E', b'A', b'D']
         | [b'P', b'U', b'T', b' ']
-        | [b'O', b'P', b'T', b'I'] => "an HTTP request on a Kafka port: point the browser, probe or proxy elsewhere",
+        | [b'O', b'P', b'T', b'I']
+        | [b'D', b'E', b'L', b'E']
+        | [b'P', b'A', b'T', b'C']
+        | [b'C', b'O', b'N', b'N']
+        | [b'T', b'R', b'A', b'C'] => "an HTTP request on a Kafka port: point the browser, probe or proxy elsewhere",
         [b'P', b'R', b'I', b' '] => "an HTTP/2 preface on a Kafka port: point the client elsewhere",
         [b'S', b'S', b'H', b'-'] => "an SSH client on a Kafka port",
         [b'P', b'R', b'O', b'X'] | [0x0d, 0x0a, 0x0d, 0x0a] => {
             "a PROXY protocol header: switch it off in the load balancer, Kafka has none"
+        }
+        [0x80, _, 0x01, 0x00 | 0x03] => {
+            "an SSL 2 or old TLS hello on a PLAINTEXT listener: set security.protocol=PLAINTEXT in the client"
+        }
+        _ if prefix.iter().all(|byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace()) => {
+            "text on a Kafka port: the peer does not speak the Kafka protocol"
         }
         [0x80..=0xff, ..] => {
             "a negative frame length: the peer does not speak the Kafka protocol, or lost its place in the stream"
@@ -34,6 +44,10 @@ mod tests {
         assert!(likely_cause([0x16, 3, 1, 2]).contains("TLS"));
         assert!(likely_cause(*b"GET ").contains("HTTP"));
         assert!(likely_cause(*b"SSH-").contains("SSH"));
+        assert!(likely_cause([0x80, 0x2e, 1, 0]).contains("SSL 2"));
+        assert!(likely_cause(*b"DELE").contains("HTTP"));
+        assert!(likely_cause(*b"EHLO").contains("text"));
+        assert!(likely_cause(*b"*1\r\n").contains("text"));
         assert!(likely_cause([0xff; 4]).contains("negative"));
         assert!(likely_cause([0x7f, 0xff, 0xff, 0xff]).contains("socket.request.max.bytes"));
     }

@@ -80,6 +80,11 @@ impl NetworkReceive {
         }
     }
 
+    /// Whether a frame has begun and lacks bytes.
+    pub(crate) fn is_unfinished(&self) -> bool {
+        self.body.is_some() || !self.surplus.is_empty()
+    }
+
     /// Bytes of the pool that the unfinished frame holds.
     pub(crate) fn held_bytes(&self) -> usize {
         self.body.as_ref().map_or(0, |(body, _)| body.len())

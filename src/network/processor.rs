@@ -376,6 +376,12 @@ impl<S: Selector> Processor<S> {
             Ok(Received::Blocked) => {}
             Ok(Received::BudgetSpent) => self.queue_to_read(token),
             Ok(Received::NoMemory) => self.starved.push(token),
+            Ok(Received::Ended) if channel.is_inside_frame() => {
+                self.close(
+                    token,
+                    "the peer closed it inside a frame: it has crashed, or does not speak the Kafka protocol",
+                );
+            }
             Ok(Received::Ended) => self.close(token, "the peer closed it"),
             Ok(Received::BadLength(prefix)) => self.close(token, likely_cause(prefix)),
             Err(error) => self.close_for(token, &error),
@@ -392,7 +398,7 @@ impl<S: Selector> Processor<S> {
             // The one unsupported version that is answered instead of closed: so a client learns which versions there are.
             Err(HeaderError::UnsupportedVersion(header)) if header.api_key == ApiKey::ApiVersions => header,
             Err(error) => {
-                let reason = error.to_string();
+                let reason = format!("a frame of {} bytes is no request: {error}", frame.len());
                 self.shared.pool.give_back(frame.len());
                 return self.close(token, &reason);
             }
@@ -446,7 +452,14 @@ impl<S: Selector> Processor<S> {
         let channels = &self.channels;
         match self.idle.expired(now.instant, |token| channels.get(token).map(|channel| channel.last_used)) {
             Some(token) => {
-                self.close(token, "idle for connections.max.idle.ms");
+                let is_inside_frame = self.channels.get(token).is_some_and(KafkaChannel::is_inside_frame);
+                let reason = match is_inside_frame {
+                    true => {
+                        "idle for connections.max.idle.ms inside a frame: the peer hangs, or does not speak the Kafka protocol"
+                    }
+                    false => "idle for connections.max.idle.ms",
+                };
+                self.close(token, reason);
                 true
             }
             None => false,
@@ -454,9 +467,7 @@ impl<S: Selector> Processor<S> {
     }
 
     fn close_for(&mut self, token: Token, error: &io::Error) {
-        let peer = self.channels.get(token).map(|channel| channel.peer);
-        tracing::debug!(?peer, %error, "connection lost");
-        self.close(token, "input or output failed");
+        self.close(token, &format!("input or output failed: {error}"));
     }
 
     /// Ends a connection: exactly once leaves the quotas, gives its memory back and tells the handlers of a request in work.
