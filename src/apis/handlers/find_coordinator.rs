@@ -51,7 +51,10 @@ pub(crate) fn handle(apis: &KafkaApis, now: Now, request: &ApiRequest) -> Result
     } else {
         let coordinators = message.coordinator_keys.iter().map(|key| {
             let (error, (node_id, host, port)) = find(key);
-            Coordinator { key, node_id, host, port, error_code: error.code(), ..Default::default() }
+            // Kafka has a text here only for a request that it refuses as a whole.
+            let error_message = (error == ErrorCode::InvalidRequest).then(|| text_of(error));
+            let error_message = Some(error_message.unwrap_or_default());
+            Coordinator { key, node_id, host, port, error_code: error.code(), error_message }
         });
         FindCoordinatorResponse { coordinators: coordinators.collect(), ..Default::default() }
     };
