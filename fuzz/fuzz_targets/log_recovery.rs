@@ -117,7 +117,8 @@ fn read_one(log: &UnifiedLog, from: Offset) -> Result<Option<Offset>, ReadError>
     for batch in BatchIterator::new(&bytes) {
         let Ok(batch) = batch else { break };
         let header = batch.header();
-        assert!(last.is_none_or(|last| header.base_offset() > last), "offsets grow");
+        let base = header.base_offset();
+        assert!(last.is_none_or(|last| base > last), "a read from {from:?} gives {base:?} after {last:?}");
         last = Some(header.last_offset());
     }
     Ok(last)

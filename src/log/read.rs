@@ -106,31 +106,50 @@ impl UnifiedLog {
         Ok(data)
     }
 
-    /// Checks the checksums of those batches in the range that this process has neither written nor read before, and returns where
-    /// the whole ones end.
+    /// Checks those batches in the range that this process has neither written nor read before, and returns where the whole ones end:
+    /// their checksums, and their offsets, which no checksum covers.
     fn check(&self, plan: &ReadPlan, range: &ReadRange, offset: Offset) -> Result<u64, ReadError> {
-        let unchecked =
-            self.lock().segments.get(&plan.segment).and_then(|segment| segment.unchecked(range.from, range.to));
-        let Some((from, to)) = unchecked else { return Ok(range.to) };
+        let Some(UncheckedRange { from, to, offset_end }) = self.lock().unchecked(plan, range) else {
+            return Ok(range.to);
+        };
         let chunk_bytes = RECOVERY_CHUNK_BYTES.min(usize::try_from(to - from).unwrap_or(usize::MAX));
         let mut scanner = BatchScanner::new(&*plan.file, from, plan.to, chunk_bytes);
         let mut checked_to = from;
+        let mut next_offset = plan.segment;
         while checked_to < to {
-            match scanner.next_batch() {
-                Ok(Some((batch, _))) if batch.end() <= to => checked_to = batch.end(),
-                Ok(_) => break,
-                Err(ScanError::Disk(error)) => return Err(error.into()),
-                Err(ScanError::Damaged { position, .. }) if position > range.from => return Ok(position),
-                Err(ScanError::Damaged { position, .. }) => {
-                    return Err(ReadError::Damaged { offset, segment: plan.segment, position });
+            let damaged_at = match scanner.next_batch() {
+                Ok(Some((batch, _))) if batch.end() > to => break,
+                Ok(Some((batch, _))) => {
+                    let (base, last) = (batch.header.base_offset(), batch.header.last_offset());
+                    if base >= next_offset && last < offset_end {
+                        checked_to = batch.end();
+                        next_offset = last.plus(1);
+                        continue;
+                    }
+                    batch.position
                 }
+                Ok(None) => break,
+                Err(ScanError::Disk(error)) => return Err(error.into()),
+                Err(ScanError::Damaged { position, .. }) => position,
+            };
+            if damaged_at > range.from {
+                return Ok(damaged_at);
             }
+            return Err(ReadError::Damaged { offset, segment: plan.segment, position: damaged_at });
         }
         if let Some(segment) = self.lock().segments.get_mut(&plan.segment) {
             segment.note_checked(from, checked_to);
         }
         Ok(range.to)
     }
+}
+
+/// A part of a segment's file that nobody has checked since the start, and the offset that its records stay below.
+#[derive(Debug)]
+struct UncheckedRange {
+    from: u64,
+    to: u64,
+    offset_end: Offset,
 }
 
 impl LogState {
@@ -148,6 +167,12 @@ impl LogState {
             return Err(ReadError::OffsetOutOfRange { offset, log_start: self.log_start, log_end: self.end.offset });
         }
         Ok(())
+    }
+
+    fn unchecked(&self, plan: &ReadPlan, range: &ReadRange) -> Option<UncheckedRange> {
+        let (from, to) = self.segments.get(&plan.segment)?.unchecked(range.from, range.to)?;
+        let next = self.segments.range((Bound::Excluded(plan.segment), Bound::Unbounded)).next();
+        Some(UncheckedRange { from, to, offset_end: next.map_or(self.end.offset, |(base, _)| *base) })
     }
 
     fn bound(&self, isolation: FetchIsolation) -> LogOffsetMetadata {

@@ -112,6 +112,24 @@ fn damage_below_the_recovery_point_is_reported_and_costs_nothing_else() {
 }
 
 #[test]
+fn a_batch_that_claims_other_offsets_is_reported_although_no_checksum_covers_them() {
+    for (claimed, served) in [(8_i64, 3), (7, 1), (6, 1), (5, 1), (11, 1), (12, 1), (1 << 33, 1)] {
+        let disk = MemoryDisk::new();
+        let (manager, log) = open(&disk, small(3));
+        fill(&log, 10);
+        manager.shutdown(7).unwrap();
+        let middle = path(6, "log");
+        let mut bytes = disk.read(&middle).unwrap();
+        let one = bytes.len() / 3;
+        bytes[one..one + 8].copy_from_slice(&claimed.to_be_bytes());
+        disk.write(&middle, &bytes);
+        let (_manager, log) = open(&disk.crash(everything), small(3));
+        let data = log.read(Offset(6), 1 << 20, FetchIsolation::HighWatermark, true).unwrap();
+        assert_eq!(data.bytes(), served * one, "the second batch claims {claimed}");
+    }
+}
+
+#[test]
 fn a_clean_restart_reads_no_more_than_the_end() {
     let disk = MemoryDisk::new();
     let (manager, log) = open(&disk, small(3));
