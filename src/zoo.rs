@@ -57,6 +57,8 @@ bugs! {
     LengthPrefixSplit = "length prefix split over reads";
     /// A retry is recognised only if it is the producer's last batch.
     DedupKeepsLastSequence = "dedup keeps only last sequence";
+    /// Memory that one Processor gives back wakes no other that waits for it.
+    MemoryWakesNobody = "memory given back wakes nobody";
 }
 
 #[cfg(feature = "zoo")]

@@ -1,12 +1,14 @@
 //! The wake-up protocol of the queues under every interleaving that a scheduler of threads draws: nobody sleeps while there is work.
 //!
-//! The very source of `RequestChannel` and `ConnectionQueue` is compiled here against stand-ins for queue, lock and flag, since the
+//! The very source of `RequestChannel`, `ConnectionQueue` and `MemoryPool` is compiled here against stand-ins for queue, lock and flag, since the
 //! scheduler cannot see inside crossbeam. It must not know sockets or requests.
 #![allow(clippy::unwrap_used, reason = "a test: a poisoned lock is a failure")]
 #![allow(unreachable_pub, missing_docs, dead_code, reason = "the files of the broker are part of this crate here")]
 
 #[path = "../src/network/connection_queue.rs"]
 mod connection_queue;
+#[path = "../src/network/memory_pool.rs"]
+mod memory_pool;
 #[path = "../src/network/request_channel.rs"]
 mod request_channel;
 #[path = "interleavings/sync.rs"]
@@ -22,6 +24,7 @@ use std::sync::Arc;
 
 use connection_queue::ConnectionQueue;
 use env::Wake;
+use memory_pool::MemoryPool;
 use request::{Request, Response};
 use request_channel::RequestChannel;
 use types::{ConnectionId, ProcessorId, Ticket};
@@ -36,6 +39,9 @@ mod limits {
 }
 mod types {
     pub(crate) use klamm::types::{ConnectionId, ProcessorId, Ticket};
+}
+mod zoo {
+    pub(crate) use klamm::zoo::{Bug, is};
 }
 mod request {
     use crate::types::{ConnectionId, Ticket};
@@ -222,6 +228,30 @@ fn an_acceptor_that_the_full_queue_refused_is_woken_when_there_is_room() {
             }
         }
         assert_eq!(taker.join().unwrap(), [0, 1, 2], "connections keep their order");
+    });
+}
+
+#[test]
+fn a_processor_that_got_no_memory_is_woken_when_another_gives_some_back() {
+    under_many_schedules(|| {
+        let parkers = [Arc::new(Parker::default()), Arc::new(Parker::default()), Arc::new(Parker::default())];
+        let wakers = parkers.iter().map(|parker| Arc::clone(parker) as Arc<dyn Wake>).collect();
+        let pool = Arc::new(MemoryPool::new(Some(10), wakers));
+        let processors = (0..).zip(parkers).map(|(number, parker)| {
+            let pool = Arc::clone(&pool);
+            thread::spawn(move || {
+                for _ in 0..2 {
+                    while !pool.try_take(10) {
+                        if pool.processor_starves(ProcessorId(number)) {
+                            parker.sleep();
+                        }
+                    }
+                    pool.give_back(10);
+                }
+            })
+        });
+        processors.collect::<Vec<_>>().into_iter().for_each(|processor| processor.join().unwrap());
+        assert_eq!(pool.used_bytes(), 0);
     });
 }
 

@@ -33,6 +33,8 @@ pub(crate) struct Plan {
     pub(crate) members: Vec<GroupMemberProfile>,
     /// Attempts of the client that sends garbage.
     pub(crate) garbage: u32,
+    /// The broker may hold so few bytes of requests that one large frame takes them all, and garbage is often just that.
+    pub(crate) has_little_memory: bool,
     /// When the broker goes down, and how.
     pub(crate) crashes: Vec<(Instant, Crash)>,
     /// How long faults are about, at most.
@@ -51,15 +53,19 @@ impl Plan {
         let draw = draw_config(seed, Site::RunShape, 0);
         let producers = draw.part(0).between(1, 3);
         let consumers = draw.part(1).between(1, 2);
-        let garbage = if draw.part(2).happens(500_000) { draw.part(3).between(1, 20) } else { 0 };
+        let layout = layout(seed);
+        let has_little_memory = layout.config.get("queued.max.request.bytes").is_some();
+        let has_garbage = has_little_memory || draw.part(2).happens(500_000);
+        let garbage = if has_garbage { draw.part(3).between(1, 20) } else { 0 };
         let members = if draw.part(9).happens(400_000) { draw.part(10).between(1, 3) } else { 0 };
         let number = |number: u64| u32::try_from(number).unwrap_or(0);
         Plan {
-            layout: layout(seed),
+            layout,
             producers: (0..producers).map(|client| producer(seed, number(client))).collect(),
             consumers: (0..consumers).map(|client| consumer(seed, 100 + number(client))).collect(),
             members: (0..members).map(|client| member(seed, 160 + number(client))).collect(),
             garbage: number(garbage),
+            has_little_memory,
             crashes: crashes(seed),
             chaos_ns: draw.part(4).between(50_000_000, 2_000_000_000),
             end_of_chaos: ending(draw.part(5)),

@@ -120,7 +120,7 @@ impl Run {
             run.seat(profile.client, Box::new(GroupMember::new(profile, TOPIC)));
         }
         if run.plan.garbage > 0 {
-            run.seat(150, Box::new(Garbage::new(150, run.plan.garbage)));
+            run.seat(150, Box::new(Garbage::new(150, run.plan.garbage, run.plan.has_little_memory)));
         }
         run
     }

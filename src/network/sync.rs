@@ -2,7 +2,7 @@
 //!
 //! It must not know what is queued.
 
-pub(super) use std::sync::atomic::{AtomicBool, Ordering};
+pub(super) use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 pub(super) use std::sync::{Mutex, MutexGuard};
 
 pub(super) use crossbeam_channel::{Receiver, Sender, TrySendError, bounded, unbounded};

@@ -108,7 +108,7 @@ pub fn receive_frames(
     budget_bytes: usize,
 ) -> (Vec<Bytes>, StreamEnd) {
     let mut connection = ScriptedConnection::new(bytes, cuts);
-    let pool = MemoryPool::new(None);
+    let pool = MemoryPool::new(None, Vec::new());
     let mut scratch = vec![0; scratch_bytes.max(1)];
     let mut receive = NetworkReceive::default();
     let mut frames = Vec::new();

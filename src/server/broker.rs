@@ -12,6 +12,7 @@ use super::expiry::Expiry;
 use super::flusher::Flusher;
 use super::log_keeper::LogKeeper;
 use super::request_handler::RequestHandler;
+use super::request_times::log_request_times;
 use super::start_error::StartError;
 use crate::apis::{ApiWakers, KafkaApis, StartFailure};
 use crate::config::{ListenerSettings, NetworkSettings, StaticConfig};
@@ -63,10 +64,9 @@ pub struct Broker<S: Selector> {
     pub handlers: Vec<RequestHandler>,
     /// Flusher, expiry and log keeper, in that order.
     pub roles: Vec<Box<dyn Role>>,
-    /// Request times, for whoever shows them.
-    pub metrics: Arc<RequestMetrics>,
     /// How to wake every Acceptor and Processor.
     pub selector_wakers: Vec<Arc<dyn Wake>>,
+    metrics: Arc<RequestMetrics>,
     apis: Arc<KafkaApis>,
     requests: Arc<RequestChannel>,
     clock: Arc<dyn Clock>,
@@ -84,6 +84,7 @@ struct Opening<S: Selector> {
 pub struct Ending {
     apis: Arc<KafkaApis>,
     delivery: Delivery,
+    metrics: Arc<RequestMetrics>,
 }
 
 impl Ending {
@@ -92,8 +93,9 @@ impl Ending {
         self.delivery.complete(self.apis.drain(now));
     }
 
-    /// Syncs everything and marks the logs as cleanly shut down. To be called when every role has ended; waits for the disk.
+    /// Says where requests spent their time, syncs everything and marks the logs as cleanly shut down. To be called when every role has ended; waits for the disk.
     pub fn shut_down(&self) -> Result<(), StartFailure> {
+        log_request_times(&self.metrics);
         self.apis.shut_down()
     }
 }
@@ -102,7 +104,7 @@ impl<S: Selector> Broker<S> {
     /// What the driver needs for the orderly end.
     pub fn ending(&self) -> Ending {
         let delivery = Delivery::new(Arc::clone(&self.requests), Arc::clone(&self.clock), None);
-        Ending { apis: Arc::clone(&self.apis), delivery }
+        Ending { apis: Arc::clone(&self.apis), delivery, metrics: Arc::clone(&self.metrics) }
     }
 
     /// Loads logs and metadata, binds the listeners and makes the roles.
@@ -132,7 +134,7 @@ impl<S: Selector> Broker<S> {
         let joint = Joint {
             requests: Arc::clone(&requests),
             quotas,
-            pool: Arc::new(MemoryPool::new(pool_bytes)),
+            pool: Arc::new(MemoryPool::new(pool_bytes, processor_wakers.clone())),
             metrics: Arc::clone(&metrics),
             clock: Arc::clone(&clock),
             apis: Arc::clone(&apis),

@@ -8,6 +8,7 @@ mod expiry; // deadlines of parked operations
 mod flusher; // one sync for all that waits
 mod log_keeper; // retention, checkpoints, deletion
 mod request_handler; // from the request queue to the handlers and back
+mod request_times; // where requests spent their time, into the log
 mod start_error; // why a broker does not start
 
 pub use broker::{Broker, BrokerEnvironment, Ending, RoleWakers};

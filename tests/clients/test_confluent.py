@@ -263,3 +263,10 @@ def test_records_and_committed_offsets_survive_a_restart(own_broker, name, binar
 
 def test_the_release_under_test_is_the_one_that_was_asked_for(wanted_release):
     assert importlib.metadata.version("confluent-kafka") == wanted_release("confluent-kafka")
+
+
+def test_a_transactional_producer_is_refused_at_once_and_for_good(broker):
+    producer = Producer({"bootstrap.servers": broker.address, "transactional.id": uuid.uuid4().hex})
+    with pytest.raises(KafkaException) as refused:
+        producer.init_transactions(60)
+    assert not refused.value.args[0].retriable(), refused.value

@@ -12,20 +12,36 @@ use crate::client_socket::ClientSocket;
 use crate::keyed::{Draw, Site};
 
 const MILLISECOND: u64 = 1_000_000;
+/// The largest frame that the broker takes, which is also all that it may hold where that is bounded.
+const LARGE_BYTES: i32 = 20_000;
 
 /// The client.
 pub(crate) struct Garbage {
     client: u32,
+    /// Half of what it sends is the start of a large frame.
+    likes_large_frames: bool,
     attempts_left: u32,
     attempt: u32,
     socket: Option<ClientSocket>,
     outgoing: Vec<u8>,
     leaves_at: Option<Instant>,
+    /// It has announced a large frame. Its memory comes back when the connection ends, for a peer that vanished only after
+    /// `connections.max.idle.ms`: longer than the others would wait, with Kafka's rules as with ours.
+    holds_memory: bool,
 }
 
 impl Garbage {
-    pub(crate) fn new(client: u32, attempts: u32) -> Garbage {
-        Garbage { client, attempts_left: attempts, attempt: 0, socket: None, outgoing: Vec::new(), leaves_at: None }
+    pub(crate) fn new(client: u32, attempts: u32, likes_large_frames: bool) -> Garbage {
+        Garbage {
+            client,
+            likes_large_frames,
+            attempts_left: attempts,
+            attempt: 0,
+            socket: None,
+            outgoing: Vec::new(),
+            leaves_at: None,
+            holds_memory: false,
+        }
     }
 
     fn begin(&mut self, context: &ClientContext<'_>) {
@@ -36,7 +52,9 @@ impl Garbage {
         let host = [10, 9, 0, u8::try_from(self.client & 0xff).unwrap_or(0)];
         let port = 1_024 + u16::try_from(self.attempt % 60_000).unwrap_or(0);
         self.socket = Some(context.world.connect(identity, (host, port).into(), context.broker));
-        self.outgoing = rubbish(draw);
+        let is_large = self.likes_large_frames && draw.part(5).happens(500_000);
+        self.outgoing = if is_large { start_of_large_frame() } else { rubbish(draw) };
+        self.holds_memory = self.outgoing.starts_with(&LARGE_BYTES.to_be_bytes());
         // Some leave before they can have been answered, so that the answer finds nobody, or somebody else.
         let stays_ns = [MILLISECOND / 20, MILLISECOND, 100 * MILLISECOND][draw.part(1).below(3) as usize];
         self.leaves_at = Some(later(context, draw.part(4).exponential(stays_ns)));
@@ -46,7 +64,7 @@ impl Garbage {
         let Some(socket) = self.socket.take() else { return };
         match context.world.value(Site::ClientAction, u64::from(self.client)).below(3) {
             0 => socket.reset(),
-            1 if !context.is_calm => socket.vanish(),
+            1 if !context.is_calm && !self.holds_memory => socket.vanish(),
             _ => drop(socket),
         }
         self.leaves_at = None;
@@ -56,7 +74,7 @@ impl Garbage {
 /// Bytes of one kind of nonsense, or of a request whose answer is not waited for.
 fn rubbish(draw: Draw) -> Vec<u8> {
     let frame = |length: i32, body: &[u8]| [&length.to_be_bytes()[..], body].concat();
-    match draw.below(14) {
+    match draw.below(15) {
         0 => frame(i32::MAX, &[0; 40]),
         1 => frame(-1, &[1; 8]),
         2 => frame(0, &[]),
@@ -66,7 +84,8 @@ fn rubbish(draw: Draw) -> Vec<u8> {
         6 => frame(100, &[0, 18, 0, 3]),
         7 => vec![0; draw.part(2).below(4) as usize],
         8 => (0..draw.part(2).below(60)).map(|index| draw.part(3 + index).below(256) as u8).collect(),
-        9..13 => asking(),
+        9 => start_of_large_frame(),
+        10..14 => asking(),
         _ => {
             let mut bytes = asking();
             let at = draw.part(2).below(bytes.len() as u64) as usize;
@@ -74,6 +93,11 @@ fn rubbish(draw: Draw) -> Vec<u8> {
             bytes
         }
     }
+}
+
+/// A frame that does not come to its end: it holds what `queued.max.request.bytes` allows until its sender leaves.
+fn start_of_large_frame() -> Vec<u8> {
+    [&LARGE_BYTES.to_be_bytes()[..], &[0, 18, 0, 3, 0, 0, 0, 1]].concat()
 }
 
 /// What a client may well send.

@@ -1,6 +1,7 @@
 //! FindCoordinator: who coordinates a group. The topic that keeps groups is made when the first client asks.
 //!
-//! Transactions and share groups are not coordinated here. It must not know groups.
+//! Transactions and share groups are not coordinated here, and a client is told so at once: "not available" would have it ask again until
+//! its own patience ends. It must not know groups.
 
 use std::sync::Arc;
 
@@ -39,7 +40,7 @@ pub(crate) fn handle(apis: &KafkaApis, now: Now, request: &ApiRequest) -> Result
     let response = if request.version() < 4 {
         let (error, (node_id, host, port)) = find(message.key);
         // Kafka's own text for success, which clients may show.
-        let error_message = if error.is_none() { "NONE" } else { text_of(error) };
+        let error_message = if error.is_none() { "NONE" } else { text_of(error, message.key_type) };
         FindCoordinatorResponse {
             error_code: error.code(),
             error_message: Some(error_message),
@@ -52,7 +53,7 @@ pub(crate) fn handle(apis: &KafkaApis, now: Now, request: &ApiRequest) -> Result
         let coordinators = message.coordinator_keys.iter().map(|key| {
             let (error, (node_id, host, port)) = find(key);
             // Kafka has a text here only for a request that it refuses as a whole.
-            let error_message = (error == ErrorCode::InvalidRequest).then(|| text_of(error));
+            let error_message = (error == ErrorCode::InvalidRequest).then(|| text_of(error, message.key_type));
             let error_message = Some(error_message.unwrap_or_default());
             Coordinator { key, node_id, host, port, error_code: error.code(), error_message }
         });
@@ -68,14 +69,16 @@ fn find(placement: &Placement, key_type: i8, key: &str) -> ErrorCode {
             (Location::Here { .. }, _) => ErrorCode::None,
             _ => ErrorCode::CoordinatorNotAvailable,
         },
-        TRANSACTION => ErrorCode::CoordinatorNotAvailable,
         _ => ErrorCode::InvalidRequest,
     }
 }
 
-fn text_of(error: ErrorCode) -> &'static str {
-    match error {
-        ErrorCode::InvalidRequest => "this broker does not coordinate keys of that type",
+fn text_of(error: ErrorCode, key_type: i8) -> &'static str {
+    match (error, key_type) {
+        (ErrorCode::InvalidRequest, TRANSACTION) => {
+            "this broker has no transactions: leave transactional.id unset (an idempotent producer needs none)"
+        }
+        (ErrorCode::InvalidRequest, _) => "this broker does not coordinate keys of that type",
         _ => "the coordinator is not available",
     }
 }

@@ -1,7 +1,7 @@
 //! InitProducerId: a producer id for an idempotent producer (KIP-98).
 //!
-//! Transactions are not served: a transactional id gets the answer of a broker that does not coordinate any. It must not know how ids
-//! are kept apart over restarts.
+//! Transactions are not served: a transactional id is refused for good, so that no client waits for a coordinator that never comes. It must
+//! not know how ids are kept apart over restarts.
 
 use crate::apis::answer::{Answer, Outcome};
 use crate::apis::api_request::ApiRequest;
@@ -39,9 +39,8 @@ fn refusal(message: &InitProducerIdRequest<'_>) -> Option<ErrorCode> {
     let has_id = message.producer_id != -1;
     let has_epoch = message.producer_epoch != -1;
     match message.transactional_id {
-        Some("") => Some(ErrorCode::InvalidRequest),
-        _ if has_id != has_epoch => Some(ErrorCode::InvalidRequest),
-        Some(_) => Some(ErrorCode::CoordinatorNotAvailable),
+        Some(_) => Some(ErrorCode::InvalidRequest),
+        None if has_id != has_epoch => Some(ErrorCode::InvalidRequest),
         None => None,
     }
 }

@@ -2,10 +2,13 @@
 //!
 //! It must not know how a batch is checked or where it lies.
 
+use std::sync::Arc;
+
 use crate::apis::answer::{Answer, Completion, Outcome};
 use crate::apis::api_request::{ApiRequest, respond};
 use crate::apis::delayed_produce::{Awaited, DelayedProduce};
 use crate::apis::kafka_apis::KafkaApis;
+use crate::apis::partition::Partition;
 use crate::apis::replica_manager::Appended;
 use crate::apis::request_local::RequestLocal;
 use crate::error_code::ErrorCode;
@@ -96,11 +99,15 @@ pub(crate) fn handle(
         -1 => Acks::All,
         _ => return Ok(refuse_all(request, &message, ErrorCode::InvalidRequiredAcks, None).into()),
     };
-    let mut produce = Produce { apis, now, local, request, acks, awaited: Vec::new(), completions: Vec::new() };
+    let mut produce =
+        Produce { apis, now, local, request, acks, unsynced: Vec::new(), awaited: Vec::new(), completions: Vec::new() };
     let topics = message.topic_data.iter().filter(|topic| !topic.partition_data.is_empty());
     let outcomes: Vec<TopicOutcome> =
         topics.enumerate().map(|(place, topic)| produce.append_topic(place, topic)).collect();
     let (awaited, mut completions) = (produce.awaited, produce.completions);
+    if !produce.unsynced.is_empty() {
+        apis.replica_manager().want_sync(&produce.unsynced);
+    }
     let answer = match acks {
         Acks::None if has_error(&outcomes) => Answer::Close(REFUSED_SILENTLY),
         Acks::None => Answer::Nothing,
@@ -122,6 +129,8 @@ struct Produce<'a> {
     local: &'a mut RequestLocal,
     request: &'a ApiRequest,
     acks: Acks,
+    /// What wants a sync when all is appended.
+    unsynced: Vec<Arc<Partition>>,
     awaited: Vec<Awaited>,
     completions: Vec<Completion>,
 }
@@ -166,6 +175,9 @@ impl Produce<'_> {
                 let outcome = outcome_of(data.index, &appended);
                 if partition.log.high_watermark() > appended.base_offset {
                     self.completions.extend(replica_manager.high_watermark_moved(self.now, partition.key));
+                }
+                if appended.wants_sync {
+                    self.unsynced.push(Arc::clone(&partition));
                 }
                 let must_wait = durability == Durability::Synced && !zoo::is(Bug::AckBeforeFsync);
                 if must_wait && partition.log.durable_end_offset() <= appended.last_offset {
