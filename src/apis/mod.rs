@@ -3,6 +3,7 @@
 //! It must not know sockets, queues or threads: a handler gets a request and says what becomes of it.
 
 mod answer; // what a handler says
+mod answer_budget; // how much one answer may hold
 mod answer_parts; // what is known of an answer before the coordinator's own
 mod api_request; // what a handler gets
 mod authorized_operations; // what clients may do
