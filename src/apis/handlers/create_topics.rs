@@ -62,9 +62,10 @@ fn creatable(topic: &AskedTopic<'_>) -> CreatableTopic {
 
 fn word(ticket: Ticket, layers: Layers<'_>, topics: &[CreatableTopic], results: &Results) -> Answer {
     let has_configs = ticket.api_version >= FIRST_VERSION_WITH_CONFIGS;
+    let asked: BTreeMap<&Arc<str>, &CreatableTopic> = topics.iter().map(|topic| (&topic.name, topic)).collect();
     let configs: Vec<Vec<ConfigEntry>> = results
         .iter()
-        .map(|(name, result)| match topics.iter().find(|topic| topic.name == *name) {
+        .map(|(name, result)| match asked.get(name) {
             Some(topic) if has_configs && result.is_ok() => describe_topic(&overrides(topic), layers),
             _ => Vec::new(),
         })
