@@ -3,6 +3,7 @@
 //!
 //! Offsets come out of appends and nowhere else. It must not know how a request or an answer is worded.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -98,8 +99,8 @@ fn tells_log_start(error: ErrorCode) -> bool {
 pub(crate) struct Fetched {
     pub(crate) partitions: Vec<FetchedPartition>,
     pub(crate) bytes: usize,
-    /// A partition could be found and not read: the client should hear of it at once.
-    pub(crate) has_read_error: bool,
+    /// A partition could be found and not read, or its history is not the client's: the client should hear of it at once.
+    pub(crate) ends_wait: bool,
 }
 
 /// One partition of a fetch.
@@ -146,8 +147,8 @@ impl FetchedPartition {
 /// Logs and those who wait for them.
 pub(crate) struct ReplicaManager {
     logs: Arc<LogDirectory>,
-    produces: Mutex<Purgatory<LogKey, DelayedProduce>>,
-    fetches: Mutex<Purgatory<LogKey, FetchPlan>>,
+    produces: Purgatory<LogKey, DelayedProduce>,
+    fetches: Purgatory<LogKey, FetchPlan>,
     sessions: Mutex<FetchSessionCache>,
     random: Mutex<ChaCha12Rng>,
     syncs: Arc<SyncQueue>,
@@ -165,8 +166,8 @@ impl ReplicaManager {
     ) -> ReplicaManager {
         ReplicaManager {
             logs,
-            produces: Mutex::new(Purgatory::new()),
-            fetches: Mutex::new(Purgatory::new()),
+            produces: Purgatory::new(),
+            fetches: Purgatory::new(),
             sessions: Mutex::new(sessions),
             random: Mutex::new(random),
             syncs,
@@ -248,29 +249,30 @@ impl ReplicaManager {
         timeout_ms: i32,
         delayed: DelayedProduce,
     ) -> Vec<Completion> {
-        let keys: Vec<LogKey> = delayed.awaited.iter().map(|awaited| awaited.partition.key).collect();
+        let keys: BTreeSet<LogKey> = delayed.awaited.iter().map(|awaited| awaited.partition.key).collect();
         let deadline = now.instant.after_ms(i64::from(timeout_ms));
-        self.produces().watch(ticket, delayed, keys.clone(), deadline);
+        let parked = self.produces.watch(ticket, delayed, keys, deadline);
         // Only now: the expiry role, once awake, must find it.
         self.deadlines.add(deadline);
         // The sync may have ended between the append and the watch: then nobody would come again.
-        keys.iter().flat_map(|key| self.complete_produces(*key)).collect()
+        answered_produces(self.produces.complete_one(parked, DelayedProduce::is_complete))
     }
 
     /// Reads all partitions of a plan: each gets its own maximum, what is left of the whole, and the first that has any data at least
     /// one whole batch.
     pub(crate) fn fetch(&self, plan: &FetchPlan) -> Fetched {
-        let mut fetched = Fetched { partitions: Vec::new(), bytes: 0, has_read_error: false };
+        let mut fetched = Fetched { partitions: Vec::new(), bytes: 0, ends_wait: false };
         for partition in &plan.partitions {
             let read = self.read(plan, partition, fetched.bytes);
             let read = read.unwrap_or_else(|error| {
                 // A client that asks for what is unknown waits, as in Kafka: it may come into being.
                 let is_unknown = matches!(error, ErrorCode::UnknownTopicOrPartition | ErrorCode::UnknownTopicId);
-                fetched.has_read_error |= partition.source.is_ok() || !is_unknown;
+                fetched.ends_wait |= partition.source.is_ok() || !is_unknown;
                 // Kafka's answers differ here between what is unknown and what cannot be read.
                 let aborted_transactions = is_unknown.then(Vec::new);
                 FetchedPartition { aborted_transactions, ..FetchedPartition::failed(error) }
             });
+            fetched.ends_wait |= read.diverging.is_some();
             fetched.bytes += read.records.iter().map(Piece::bytes).sum::<usize>();
             fetched.partitions.push(read);
         }
@@ -321,20 +323,15 @@ impl ReplicaManager {
         self.sessions().open(now, uses_topic_ids, told, || random.next_u32())
     }
 
-    /// Whether a topic with this id exists.
-    pub(crate) fn knows_topic(&self, topic_id: TopicId) -> bool {
-        self.find_by_id(topic_id, PartitionIndex(0)).is_some()
-    }
-
     /// Parks a fetch until enough bytes are there. Returns it at once if they are by now.
     pub(crate) fn park_fetch(&self, now: Now, ticket: Ticket, wait_ms_max: i32, plan: FetchPlan) -> Vec<Completion> {
         let keys = plan.keys();
         let deadline = now.instant.after_ms(i64::from(wait_ms_max));
-        self.fetches().watch(ticket, plan, keys.clone(), deadline);
+        let parked = self.fetches.watch(ticket, plan, keys, deadline);
         // Only now: the expiry role, once awake, must find it.
         self.deadlines.add(deadline);
         // Data may have come between the read and the watch: then nobody would come again.
-        keys.iter().flat_map(|key| self.complete_fetches(now, *key)).collect()
+        self.answered(now, self.fetches.complete_one(parked, |plan| plan.is_complete(self)))
     }
 
     /// Completes the fetches that the growth of a log's readable part satisfies.
@@ -411,61 +408,50 @@ impl ReplicaManager {
 
     /// Ends what has waited long enough.
     pub(crate) fn expire(&self, now: Now) -> Vec<Completion> {
-        let produces = self.produces().expire(now.instant);
-        let fetches = self.fetches().expire(now.instant);
-        let produces =
-            produces.into_iter().map(|(ticket, delayed)| Completion { ticket, answer: delayed.answer(ticket) });
-        let fetches = fetches
-            .into_iter()
-            .map(|(ticket, plan)| Completion { ticket, answer: plan.answer(now.instant, self, ticket) });
-        produces.chain(fetches).collect()
+        let mut completions = answered_produces(self.produces.expire(now.instant));
+        completions.extend(self.answered(now, self.fetches.expire(now.instant)));
+        completions
     }
 
     /// Ends every parked fetch with what there is: the broker is about to stop.
     pub(crate) fn release_fetches(&self, now: Now) -> Vec<Completion> {
-        let released = self.fetches().expire(Instant(u64::MAX));
-        self.answered(now, released)
+        self.answered(now, self.fetches.expire(Instant(u64::MAX)))
     }
 
     /// The next deadline of anything parked.
     pub(crate) fn next_deadline(&self) -> Option<Instant> {
-        [self.produces().next_deadline(), self.fetches().next_deadline()].into_iter().flatten().min()
+        [self.produces.next_deadline(), self.fetches.next_deadline()].into_iter().flatten().min()
     }
 
     /// Ends the parked fetch of a connection with what there is.
     pub(crate) fn peer_finished(&self, now: Now, connection: ConnectionId) -> Vec<Completion> {
-        let released = self.fetches().remove_connection(connection);
-        self.answered(now, released)
+        self.answered(now, self.fetches.remove_connection(connection))
     }
 
     /// Forgets what a connection waits for: nobody is there to be answered.
     pub(crate) fn connection_closed(&self, connection: ConnectionId) {
-        self.produces().remove_connection(connection);
-        self.fetches().remove_connection(connection);
+        self.produces.remove_connection(connection);
+        self.fetches.remove_connection(connection);
     }
 
     fn complete_produces(&self, key: LogKey) -> Vec<Completion> {
-        let done = self.produces().complete_where(&key, |delayed| delayed.is_complete());
-        done.into_iter().map(|(ticket, delayed)| Completion { ticket, answer: delayed.answer(ticket) }).collect()
+        answered_produces(self.produces.complete_where(&key, DelayedProduce::is_complete))
     }
 
     fn complete_fetches(&self, now: Now, key: LogKey) -> Vec<Completion> {
-        let done = self.fetches().complete_where(&key, |plan| plan.is_complete(self));
-        self.answered(now, done)
+        self.answered(now, self.fetches.complete_where(&key, |plan| plan.is_complete(self)))
     }
 
     /// The answers of fetches, with what there is now.
-    fn answered(&self, now: Now, fetches: Vec<(Ticket, FetchPlan)>) -> Vec<Completion> {
-        let answer =
-            |(ticket, plan): (Ticket, FetchPlan)| Completion { ticket, answer: plan.answer(now.instant, self, ticket) };
+    fn answered(&self, now: Now, fetches: impl IntoIterator<Item = (Ticket, Arc<FetchPlan>)>) -> Vec<Completion> {
+        let answer = |(ticket, plan): (Ticket, Arc<FetchPlan>)| Completion {
+            ticket,
+            answer: plan.answer(now.instant, self, ticket),
+        };
         fetches.into_iter().map(answer).collect()
     }
+}
 
-    fn produces(&self) -> MutexGuard<'_, Purgatory<LogKey, DelayedProduce>> {
-        self.produces.lock().expect("nobody panics while holding the purgatory: panics abort the process")
-    }
-
-    fn fetches(&self) -> MutexGuard<'_, Purgatory<LogKey, FetchPlan>> {
-        self.fetches.lock().expect("nobody panics while holding the purgatory: panics abort the process")
-    }
+fn answered_produces(produces: impl IntoIterator<Item = (Ticket, Arc<DelayedProduce>)>) -> Vec<Completion> {
+    produces.into_iter().map(|(ticket, delayed)| Completion { ticket, answer: delayed.answer(ticket) }).collect()
 }
