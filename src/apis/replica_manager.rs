@@ -151,7 +151,7 @@ pub(crate) struct ReplicaManager {
     fetches: Purgatory<LogKey, FetchPlan>,
     sessions: Mutex<FetchSessionCache>,
     random: Mutex<ChaCha12Rng>,
-    syncs: Arc<SyncQueue>,
+    syncs: SyncQueue,
     deadlines: Arc<Deadlines>,
     must_stop: AtomicBool,
 }
@@ -159,7 +159,7 @@ pub(crate) struct ReplicaManager {
 impl ReplicaManager {
     pub(crate) fn new(
         logs: Arc<LogDirectory>,
-        syncs: Arc<SyncQueue>,
+        syncs: SyncQueue,
         deadlines: Arc<Deadlines>,
         sessions: FetchSessionCache,
         random: ChaCha12Rng,
@@ -189,6 +189,11 @@ impl ReplicaManager {
     /// Asks for one sync of all these partitions.
     pub(crate) fn want_sync<'a>(&self, partitions: impl IntoIterator<Item = &'a Arc<Partition>>) {
         self.syncs.want(partitions.into_iter().map(|partition| (partition.key, &partition.log)));
+    }
+
+    /// Asks for a sync of this partition, and of all else that is written by then.
+    pub(crate) fn want_sync_with_all(&self, partition: &Partition) {
+        self.syncs.want_with_all(partition.key, &partition.log);
     }
 
     /// Asks for the syncs that `flush.ms` makes due.

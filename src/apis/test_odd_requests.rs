@@ -226,7 +226,7 @@ fn a_topic_that_is_made_again_under_a_session_is_inconsistent_with_its_id() {
     let topics = vec![FetchTopic { topic_id, partitions: vec![partition], ..Default::default() }];
     let opened = apis.ask_now(ApiKey::Fetch, 13, &fetch(0, 0, topics));
     let session_id = opened.read::<FetchResponse<'_>>().session_id;
-    let mut error = |apis: &mut TestApis, epoch| {
+    let error = |apis: &mut TestApis, epoch| {
         let response = apis.ask_now(ApiKey::Fetch, 13, &fetch(session_id, epoch, Vec::new()));
         response.read::<FetchResponse<'_>>().responses[0].partitions[0].error_code
     };

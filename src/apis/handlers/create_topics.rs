@@ -38,7 +38,7 @@ pub(crate) fn handle(apis: &KafkaApis, now: Now, request: &ApiRequest) -> Result
             create_topics(image, &schema, defaults, &mut draw, &topics, message.validate_only)
         };
         let word = |results: &Results| word(request.ticket, layers, &topics, results);
-        apis.decide(now, request.ticket, decide, word).unwrap_or_else(|error| {
+        apis.decide(now, request.ticket, message.timeout_ms, decide, word, |error| {
             let refuse = |topic: &CreatableTopic| (Arc::clone(&topic.name), Err(ApiError::without_message(error)));
             word(&topics.iter().map(refuse).collect())
         })
