@@ -11,20 +11,22 @@ use rand::Rng;
 use rand_chacha::ChaCha12Rng;
 
 use super::answer::Completion;
+use super::appended::{Appended, Refusal};
 use super::deadlines::Deadlines;
 use super::delayed_fetch::{FetchPlan, PartitionPlan};
 use super::delayed_produce::DelayedProduce;
 use super::diverging_epoch::diverging_epoch;
 use super::fetch_session::{FetchSessionCache, SessionPartition, Told};
+use super::fetched::{Fetched, FetchedPartition};
 use super::log_directory::LogDirectory;
 use super::partition::Partition;
 use super::sync_queue::{SyncQueue, SyncRound};
 use crate::env::{DiskError, Piece, SyncJob};
 use crate::error_code::ErrorCode;
-use crate::log::log_validator::{LogValidator, ValidationError, ValidationOrigin};
-use crate::log::{AbortedTransaction, AppendError, Durability, ReadError, SyncPoint, TransactionContext, UnifiedLog};
+use crate::log::log_validator::{LogValidator, ValidationOrigin};
+use crate::log::{Durability, ReadError, SyncPoint, TransactionContext, UnifiedLog};
 use crate::purgatory::Purgatory;
-use crate::types::{ConnectionId, Instant, LeaderEpoch, Now, Offset, PartitionIndex, Ticket, TopicId, WallTime};
+use crate::types::{ConnectionId, Instant, Now, PartitionIndex, Ticket, TopicId};
 use crate::zoo::{self, Bug};
 
 /// Names a log for as long as its topic lives: topics that are made again have another id.
@@ -32,116 +34,6 @@ use crate::zoo::{self, Bug};
 pub(crate) struct LogKey {
     pub(crate) topic_id: TopicId,
     pub(crate) partition: PartitionIndex,
-}
-
-/// What an append did.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Appended {
-    pub(crate) base_offset: Offset,
-    pub(crate) last_offset: Offset,
-    pub(crate) log_start_offset: Offset,
-    /// The broker's own timestamp, if the topic stamps records itself; of a repeated batch the one that it has.
-    pub(crate) log_append_time: Option<WallTime>,
-    /// Whoever appended has to ask for a sync, once for all that it appended.
-    pub(crate) wants_sync: bool,
-}
-
-/// Why a batch was not appended.
-#[derive(Debug)]
-pub(crate) struct Refusal {
-    pub(crate) error: ErrorCode,
-    pub(crate) message: Option<String>,
-    /// Where the log starts, -1 for faults that are seen without a look at the log.
-    pub(crate) log_start_offset: Offset,
-    /// The records at fault: place in the batch, and what is wrong.
-    pub(crate) record_errors: Vec<(i32, Option<String>)>,
-}
-
-impl Refusal {
-    fn of_append(error: &AppendError, log_start_offset: Offset) -> Refusal {
-        let code = ErrorCode::from(error);
-        let log_start_offset = if tells_log_start(code) { log_start_offset } else { Offset(-1) };
-        Refusal { error: code, message: Some(error.to_string()), log_start_offset, record_errors: Vec::new() }
-    }
-
-    fn of_batch(error: ValidationError, log_start_offset: Offset) -> Refusal {
-        let (code, message) = (ErrorCode::from(&error), Some(error.to_string()));
-        let is_of_request = matches!(
-            error,
-            ValidationError::NoBatch | ValidationError::MoreThanOneBatch | ValidationError::OldMagic(_)
-        );
-        let log_start_offset = if tells_log_start(code) && !is_of_request { log_start_offset } else { Offset(-1) };
-        let record_errors = match error {
-            ValidationError::InvalidRecords(rejected) | ValidationError::InvalidTimestamps(rejected) => {
-                rejected.into_iter().map(|record| (record.batch_index, Some(record.message.to_string()))).collect()
-            }
-            _ => Vec::new(),
-        };
-        Refusal { error: code, message, log_start_offset, record_errors }
-    }
-}
-
-/// Whether Kafka tells beside this error where the log starts: not for what a look at the bytes or at the log's state refuses.
-fn tells_log_start(error: ErrorCode) -> bool {
-    !matches!(
-        error,
-        ErrorCode::CorruptMessage
-            | ErrorCode::MessageTooLarge
-            | ErrorCode::RecordListTooLarge
-            | ErrorCode::UnsupportedCompressionType
-            | ErrorCode::KafkaStorageError
-            | ErrorCode::UnknownTopicOrPartition
-    )
-}
-
-/// What a fetch found, in the order of its plan.
-#[derive(Debug)]
-pub(crate) struct Fetched {
-    pub(crate) partitions: Vec<FetchedPartition>,
-    pub(crate) bytes: usize,
-    /// A partition could be found and not read, or its history is not the client's: the client should hear of it at once.
-    pub(crate) ends_wait: bool,
-}
-
-/// One partition of a fetch.
-#[derive(Debug)]
-pub(crate) struct FetchedPartition {
-    pub(crate) error: ErrorCode,
-    pub(crate) high_watermark: Offset,
-    pub(crate) last_stable_offset: Offset,
-    pub(crate) log_start_offset: Offset,
-    /// Only for a reader of committed records, and empty for a partition that is unknown.
-    pub(crate) aborted_transactions: Option<Vec<AbortedTransaction>>,
-    /// The epoch and offset up to which the client's log and this one agree, if the client's went another way (KIP-320).
-    pub(crate) diverging: Option<(LeaderEpoch, Offset)>,
-    pub(crate) records: Vec<Piece>,
-}
-
-impl FetchedPartition {
-    /// A partition with an error has no offsets, so that the client looks them up.
-    fn failed(error: ErrorCode) -> FetchedPartition {
-        let none = Offset(-1);
-        FetchedPartition {
-            error,
-            high_watermark: none,
-            last_stable_offset: none,
-            log_start_offset: none,
-            aborted_transactions: None,
-            diverging: None,
-            records: Vec::new(),
-        }
-    }
-
-    /// Where a log stands, without records.
-    fn empty(log: &UnifiedLog) -> FetchedPartition {
-        FetchedPartition {
-            error: ErrorCode::None,
-            high_watermark: log.high_watermark(),
-            last_stable_offset: log.last_stable_offset(),
-            log_start_offset: log.log_start_offset(),
-            ..FetchedPartition::failed(ErrorCode::None)
-        }
-    }
 }
 
 /// Logs and those who wait for them.

@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use crate::apis::answer::{Answer, Completion, Outcome};
 use crate::apis::api_request::{ApiRequest, respond};
+use crate::apis::appended::Appended;
 use crate::apis::delayed_produce::{Awaited, DelayedProduce};
 use crate::apis::kafka_apis::KafkaApis;
 use crate::apis::partition::Partition;
-use crate::apis::replica_manager::Appended;
 use crate::apis::request_local::RequestLocal;
 use crate::error_code::ErrorCode;
 use crate::log::Durability;
