@@ -28,6 +28,14 @@ pub const STRING_BYTES_MAX: usize = i16::MAX as usize;
 pub const DECODE_BUDGET_BASE_BYTES: usize = 64 * 1024;
 /// Bytes of decoded structures that one byte of a frame may cost.
 pub const DECODE_BUDGET_PER_BYTE: usize = 16;
+/// Bytes that one answer may hold in memory; records that are sent from their files do not count.
+pub const ANSWER_BYTES_MAX: usize = 256 << 20;
+/// Records that one answer to a Fetch may hold: a frame is shorter than 2 GiB, and this leaves room for what stands around them.
+pub const FETCH_BYTES_MAX: usize = i32::MAX as usize - (64 << 20);
+/// Partitions that all fetch sessions together remember (Kafka has no such bound).
+pub const FETCH_SESSION_PARTITIONS_MAX: usize = 1 << 20;
+/// Milliseconds that a request waits for a decision to be durable if it does not say how long it waits.
+pub const DECISION_TIMEOUT_MS: i32 = 30_000;
 
 const _: () = assert!(ACCEPTOR_POLL_MS >= PROCESSOR_POLL_MS);
 const _: () = assert!(BATCH_HEADER_BYTES > FRAME_PREFIX_BYTES);

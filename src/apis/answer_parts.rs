@@ -62,9 +62,11 @@ impl AnswerParts {
 
     fn with_topics(&self, ticket: Ticket, topics: Vec<CommittedTopic>) -> Vec<CommittedTopic> {
         let Some(AnswerPart::Topics(mut all)) = self.take(ticket) else { return topics };
+        let names = all.iter().enumerate().rev();
+        let places: BTreeMap<_, _> = names.map(|(at, topic)| ((Arc::clone(&topic.name), topic.topic_id), at)).collect();
         for topic in topics {
-            let same = all.iter_mut().find(|known| known.name == topic.name && known.topic_id == topic.topic_id);
-            match same {
+            let known = places.get(&(Arc::clone(&topic.name), topic.topic_id)).and_then(|at| all.get_mut(*at));
+            match known {
                 Some(known) => known.partitions.extend(topic.partitions),
                 None => all.push(topic),
             }

@@ -8,8 +8,9 @@ use std::net::SocketAddr;
 use bytes::Bytes;
 
 use super::answer::Answer;
+use super::answer_budget::TOO_LONG;
 use crate::env::Piece;
-use crate::protocol::{ApiKey, DecodeError, Decoder, Frame, Message, RequestHeader, encode_response};
+use crate::protocol::{ApiKey, DecodeError, Decoder, Frame, FrameTooLong, Message, RequestHeader, encode_response};
 use crate::types::Ticket;
 
 /// A request with a valid header.
@@ -64,13 +65,17 @@ impl ApiRequest {
 
 /// The answer to `ticket` that is this message, which has no holes.
 pub(crate) fn respond<'a, M: Message<'a>>(ticket: Ticket, message: &M) -> Answer {
-    let frame = encode(ticket, ticket.api_version, message);
+    respond_in(ticket, ticket.api_version, message)
+}
+
+/// The answer in a version that is not the request's.
+pub(crate) fn respond_in<'a, M: Message<'a>>(ticket: Ticket, version: i16, message: &M) -> Answer {
+    let Ok(frame) = encode(ticket, version, message) else { return Answer::Close(TOO_LONG) };
     debug_assert!(frame.holes.is_empty(), "holes are filled by `respond_with_extents`");
     Answer::bytes(frame.bytes)
 }
 
-/// The frame of an answer in a given version.
-pub(crate) fn encode<'a, M: Message<'a>>(ticket: Ticket, version: i16, message: &M) -> Frame {
+fn encode<'a, M: Message<'a>>(ticket: Ticket, version: i16, message: &M) -> Result<Frame, FrameTooLong> {
     let api_key = ApiKey::from_code(ticket.api_key).expect("a ticket is made from a valid header");
     encode_response(api_key, version, ticket.correlation_id, message)
 }
@@ -81,7 +86,7 @@ pub(crate) fn respond_with_extents<'a, M: Message<'a>>(
     message: &M,
     extents: impl IntoIterator<Item = Vec<Piece>>,
 ) -> Answer {
-    let frame = encode(ticket, ticket.api_version, message);
+    let Ok(frame) = encode(ticket, ticket.api_version, message) else { return Answer::Close(TOO_LONG) };
     let mut pieces = Vec::with_capacity(2 * frame.holes.len() + 1);
     let mut written = 0;
     for (hole, extent) in frame.holes.iter().zip(extents) {

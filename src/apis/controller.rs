@@ -18,32 +18,43 @@ use crate::env::Disk;
 use crate::error_code::ErrorCode;
 use crate::log::{AppendOrigin, Durability};
 use crate::metadata::{ControllerResult, LoadError, MetadataImage, MetadataLoader, MetadataRecord, encode_batch};
-use crate::types::{LeaderEpoch, Now, Offset};
+use crate::types::{Instant, LeaderEpoch, Now, Offset};
 
 /// The decider. `D` is what waits for a decision to be durable.
 pub(crate) struct Controller<D> {
     log: Arc<Partition>,
-    state: Mutex<State<D>>,
+    state: Mutex<State>,
+    /// Taken after the state, and never while something is written: the expiry role looks here.
+    waiting: Mutex<VecDeque<Waiting<D>>>,
     published: RwLock<Arc<MetadataImage>>,
 }
 
-struct State<D> {
+struct State {
     loader: MetadataLoader,
     random: ChaCha12Rng,
-    waiting: VecDeque<Waiting<D>>,
 }
 
 /// A decision whose records are appended and not yet durable.
 struct Waiting<D> {
     required: Offset,
     image: Arc<MetadataImage>,
-    deferred: D,
+    deadline: Option<Instant>,
+    /// Taken out when its deadline has come.
+    deferred: Option<D>,
+}
+
+impl<D> Waiting<D> {
+    /// The deadline that is still to come.
+    fn deadline(&self) -> Option<Instant> {
+        self.deadline.filter(|_| self.deferred.is_some())
+    }
 }
 
 /// A decision that has become durable.
 pub(crate) struct Durable<D> {
     pub(crate) image: Arc<MetadataImage>,
-    pub(crate) deferred: D,
+    /// `None` if its deadline has come before.
+    pub(crate) deferred: Option<D>,
 }
 
 impl<D> Controller<D> {
@@ -65,12 +76,10 @@ impl<D> Controller<D> {
                 })?;
             loader.replay_snapshot(&snapshot.bytes, snapshot.next_offset, snapshot.leader_epoch).map_err(damaged)?;
         }
-        for bytes in read_whole(&log.log)? {
-            loader.replay_bytes(&bytes).map_err(damaged)?;
-        }
+        read_whole(&log.log, |bytes| loader.replay_bytes(bytes).map(drop).map_err(damaged))?;
         let published = RwLock::new(Arc::clone(loader.image()));
-        let state = State { loader, random: ChaCha12Rng::from_seed(seed), waiting: VecDeque::new() };
-        Ok(Controller { log, state: Mutex::new(state), published })
+        let state = State { loader, random: ChaCha12Rng::from_seed(seed) };
+        Ok(Controller { log, state: Mutex::new(state), waiting: Mutex::default(), published })
     }
 
     /// The metadata log, for whoever syncs it.
@@ -111,10 +120,11 @@ impl<D> Controller<D> {
     }
 
     /// Takes a decision. One without records has nothing to wait for: its response comes back. Else `defer` says what waits for the
-    /// records, and the caller sees to the sync.
+    /// records, until the deadline if there is one, and the caller sees to the sync.
     pub(crate) fn decide<T>(
         &self,
         now: Now,
+        deadline: Option<Instant>,
         decide: impl FnOnce(&MetadataImage, &mut dyn Rng) -> ControllerResult<T>,
         defer: impl FnOnce(T) -> D,
     ) -> Result<Decided<T>, ErrorCode> {
@@ -126,17 +136,29 @@ impl<D> Controller<D> {
         }
         let required = self.append(now, state, records)?;
         let image = Arc::clone(state.loader.image());
-        state.waiting.push_back(Waiting { required, image, deferred: defer(response) });
+        self.waiting().push_back(Waiting { required, image, deadline, deferred: Some(defer(response)) });
         Ok(Decided::Appended)
     }
 
     /// Takes out the decisions that have become durable, in order. The caller makes them true and then publishes their images.
     pub(crate) fn take_durable(&self) -> Vec<Durable<D>> {
-        let mut state = self.state();
+        let mut waiting = self.waiting();
         let durable = self.log.log.high_watermark();
-        let count = state.waiting.iter().take_while(|waiting| waiting.required <= durable).count();
-        let taken = state.waiting.drain(..count);
+        let count = waiting.iter().take_while(|waiting| waiting.required <= durable).count();
+        let taken = waiting.drain(..count);
         taken.map(|Waiting { image, deferred, .. }| Durable { image, deferred }).collect()
+    }
+
+    /// Takes out what has waited long enough. The decisions take effect all the same when they become durable.
+    pub(crate) fn expire(&self, now: Instant) -> Vec<D> {
+        let mut waiting = self.waiting();
+        let due = waiting.iter_mut().filter(|waiting| waiting.deadline().is_some_and(|deadline| deadline <= now));
+        due.filter_map(|waiting| waiting.deferred.take()).collect()
+    }
+
+    /// The next deadline of anything that waits.
+    pub(crate) fn next_deadline(&self) -> Option<Instant> {
+        self.waiting().iter().filter_map(Waiting::deadline).min()
     }
 
     /// From now on answers are made from this image.
@@ -145,7 +167,7 @@ impl<D> Controller<D> {
     }
 
     /// Appends one decision as one batch and replays it: durable state changes only so. Says which offset must be durable.
-    fn append(&self, now: Now, state: &mut State<D>, records: Vec<MetadataRecord>) -> Result<Offset, ErrorCode> {
+    fn append(&self, now: Now, state: &mut State, records: Vec<MetadataRecord>) -> Result<Offset, ErrorCode> {
         let epoch = LeaderEpoch(state.loader.image().leader_epoch().0.max(1));
         let batch = encode_batch(&records, now.wall, epoch).map_err(|_| ErrorCode::UnknownServerError)?;
         let appended = self.log.log.append(now, Bytes::from(batch), AppendOrigin::Replication, Durability::Synced);
@@ -161,7 +183,11 @@ impl<D> Controller<D> {
         Ok(next)
     }
 
-    fn state(&self) -> MutexGuard<'_, State<D>> {
+    fn waiting(&self) -> MutexGuard<'_, VecDeque<Waiting<D>>> {
+        self.waiting.lock().expect("nobody panics while holding what waits: panics abort the process")
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().expect("nobody panics while deciding: panics abort the process")
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! It must not know how bytes are stored: it asks the replica manager to read.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::answer::Answer;
@@ -36,8 +37,13 @@ pub(crate) struct PartitionPlan {
 
 impl FetchPlan {
     /// The logs whose growth may complete it.
-    pub(crate) fn keys(&self) -> Vec<LogKey> {
+    pub(crate) fn keys(&self) -> BTreeSet<LogKey> {
         self.partitions.iter().filter_map(|partition| partition.source.as_ref().ok().map(|source| source.key)).collect()
+    }
+
+    /// Whether it names anything that could be read; a fetch of what is unknown has nothing to wait for.
+    pub(crate) fn has_readable(&self) -> bool {
+        self.partitions.iter().any(|partition| partition.source.is_ok())
     }
 
     /// Whether an answer now would hold enough bytes, or an error that the client should hear of at once.
@@ -50,7 +56,7 @@ impl FetchPlan {
             });
         }
         let fetched = replica_manager.fetch(self);
-        fetched.bytes >= self.bytes_min || fetched.has_read_error
+        fetched.bytes >= self.bytes_min || fetched.ends_wait
     }
 
     /// The answer with whatever there is now.

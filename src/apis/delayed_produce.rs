@@ -2,6 +2,7 @@
 //!
 //! It must not know how the disk is reached: it compares durable ends.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::answer::Answer;
@@ -48,15 +49,12 @@ impl DelayedProduce {
         self.awaited.iter().all(|awaited| awaited.is_durable() || awaited.lost().is_some())
     }
 
-    /// The answer: success for what is durable, an error for the rest. Its outcome is then unknown, never "nothing happened".
-    pub(crate) fn answer(mut self, ticket: Ticket) -> Answer {
-        for awaited in self.awaited.iter().filter(|awaited| !awaited.is_durable()) {
-            let error = awaited.lost().unwrap_or(ErrorCode::RequestTimedOut);
-            let (topic, partition) = awaited.place;
-            if let Some(outcome) = self.outcomes.get_mut(topic).and_then(|topic| topic.partitions.get_mut(partition)) {
-                outcome.fail(error, None);
-            }
-        }
-        respond_produced(ticket, &self.outcomes)
+    /// The answer: success for what is durable, an error for the rest. Its outcome is then unknown, never "nothing happened": as in Kafka
+    /// the offsets stay beside the error.
+    pub(crate) fn answer(&self, ticket: Ticket) -> Answer {
+        let undurable = self.awaited.iter().filter(|awaited| !awaited.is_durable());
+        let errors: BTreeMap<(usize, usize), ErrorCode> =
+            undurable.map(|awaited| (awaited.place, awaited.lost().unwrap_or(ErrorCode::RequestTimedOut))).collect();
+        respond_produced(ticket, &self.outcomes, &errors)
     }
 }

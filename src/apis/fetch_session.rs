@@ -7,13 +7,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::error_code::ErrorCode;
+use crate::limits::FETCH_SESSION_PARTITIONS_MAX;
 use crate::types::{Instant, Offset, PartitionIndex, TopicId};
 
 /// The epoch of a request that opens a session.
 const INITIAL_EPOCH: i32 = 0;
 /// The epoch of a request that closes a session, or wants none.
 const FINAL_EPOCH: i32 = -1;
-/// A session that was not used for so long may be put out for a new one.
+/// A session that was not used for so long may be put out for a new one, and one that has lived for so long for a larger one.
 const EVICTION_AFTER: Duration = Duration::from_secs(120);
 
 /// A topic as the client named it: by id, or in older versions by name.
@@ -27,6 +28,8 @@ pub(crate) struct SessionTopic {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SessionPartition {
     pub(crate) topic: SessionTopic,
+    /// The name of a topic that was named by id, if there ever was such a topic since it is wanted.
+    pub(crate) known_as: Option<Arc<str>>,
     pub(crate) index: PartitionIndex,
     pub(crate) offset: Offset,
     pub(crate) bytes_max: i32,
@@ -62,6 +65,7 @@ struct Cached {
 struct FetchSession {
     uses_topic_ids: bool,
     next_epoch: i32,
+    created: Instant,
     last_used: Instant,
     /// In the order in which they are read: who had data goes to the end.
     order: BTreeMap<u64, Cached>,
@@ -88,6 +92,8 @@ pub(crate) enum SessionUse {
 pub(crate) struct FetchSessionCache {
     slots: usize,
     sessions: BTreeMap<i32, FetchSession>,
+    /// Partitions of all sessions.
+    partitions: usize,
 }
 
 impl FetchSession {
@@ -95,6 +101,7 @@ impl FetchSession {
         FetchSession {
             uses_topic_ids,
             next_epoch: 1,
+            created: now,
             last_used: now,
             order: BTreeMap::new(),
             places: BTreeMap::new(),
@@ -105,13 +112,18 @@ impl FetchSession {
     /// Adds a partition, or changes how it is wanted.
     fn want(&mut self, wanted: SessionPartition) {
         match self.places.get(&wanted.name()).and_then(|place| self.order.get_mut(place)) {
-            Some(cached) => cached.wanted = wanted,
+            Some(cached) => {
+                let known_as = cached.wanted.known_as.take();
+                cached.wanted = SessionPartition { known_as, ..wanted };
+            }
             None => self.append(Cached { wanted, told: NEVER_TOLD }),
         }
     }
 
     fn append(&mut self, cached: Cached) {
-        self.places.insert(cached.wanted.name(), self.next_place);
+        if let Some(before) = self.places.insert(cached.wanted.name(), self.next_place) {
+            self.order.remove(&before);
+        }
         self.order.insert(self.next_place, cached);
         self.next_place += 1;
     }
@@ -139,20 +151,28 @@ impl FetchSession {
 impl FetchSessionCache {
     /// Room for `slots` sessions (`max.incremental.fetch.session.cache.slots`).
     pub(crate) fn new(slots: usize) -> FetchSessionCache {
-        FetchSessionCache { slots, sessions: BTreeMap::new() }
+        FetchSessionCache { slots, sessions: BTreeMap::new(), partitions: 0 }
     }
 
-    /// What a request means: what is to be read, and how the answer uses a session. Errors are of the whole request.
+    /// What a request means: what is to be read, and how the answer uses a session. `name_of` knows the topics of today. Errors are of
+    /// the whole request.
     pub(crate) fn begin(
         &mut self,
         now: Instant,
         (session_id, epoch): (i32, i32),
         uses_topic_ids: bool,
-        wanted: Vec<SessionPartition>,
+        mut wanted: Vec<SessionPartition>,
         forgotten: &[PartitionName],
+        name_of: impl Fn(TopicId) -> Option<Arc<str>>,
     ) -> Result<(SessionUse, Vec<SessionPartition>), ErrorCode> {
+        let resolve = |wanted: &mut SessionPartition| {
+            if uses_topic_ids && wanted.known_as.is_none() {
+                wanted.known_as = name_of(wanted.topic.topic_id);
+            }
+        };
         if epoch == FINAL_EPOCH || epoch == INITIAL_EPOCH {
-            self.sessions.remove(&session_id);
+            self.remove(session_id);
+            wanted.iter_mut().for_each(resolve);
             let session = if epoch == INITIAL_EPOCH { SessionUse::Open { uses_topic_ids } } else { SessionUse::None };
             return Ok((session, wanted));
         }
@@ -163,16 +183,23 @@ impl FetchSessionCache {
         if session.uses_topic_ids != uses_topic_ids {
             return Err(ErrorCode::FetchSessionTopicIdError);
         }
+        let before = session.order.len();
         forgotten.iter().for_each(|name| session.forget(name));
         wanted.into_iter().for_each(|wanted| session.want(wanted));
         session.next_epoch = epoch.checked_add(1).unwrap_or(1);
         session.last_used = now;
-        if session.order.is_empty() {
-            self.sessions.remove(&session_id);
-            return Ok((SessionUse::None, Vec::new()));
+        self.partitions = self.partitions - before + session.order.len();
+        let is_empty = session.order.is_empty();
+        if is_empty || self.partitions > FETCH_SESSION_PARTITIONS_MAX {
+            self.remove(session_id);
+            // A session that has grown too large is gone: its client asks for everything again, and gets it without a session.
+            return if is_empty { Ok((SessionUse::None, Vec::new())) } else { Err(ErrorCode::FetchSessionIdNotFound) };
         }
-        let partitions = session.order.values().map(|cached| cached.wanted.clone()).collect();
-        Ok((SessionUse::Incremental(session_id), partitions))
+        let read = session.order.values_mut().map(|cached| {
+            resolve(&mut cached.wanted);
+            cached.wanted.clone()
+        });
+        Ok((SessionUse::Incremental(session_id), read.collect()))
     }
 
     /// Whether the answer must tell of a partition.
@@ -201,36 +228,51 @@ impl FetchSessionCache {
         told: impl IntoIterator<Item = (SessionPartition, Option<Told>)>,
         mut draw: impl FnMut() -> u32,
     ) -> i32 {
-        if !self.make_room(now) {
-            return 0;
-        }
         let mut session = FetchSession::new(uses_topic_ids, now);
-        for (wanted, told) in told {
+        for (wanted, told) in told.into_iter().take(FETCH_SESSION_PARTITIONS_MAX + 1) {
             session.append(Cached { wanted, told: told.unwrap_or(NEVER_TOLD) });
         }
-        if session.order.is_empty() {
+        let partitions = session.order.len();
+        if partitions == 0 || !self.make_room(now, partitions) {
             return 0;
         }
         loop {
             let session_id = i32::try_from(draw() >> 1).unwrap_or(0);
             if session_id != 0 && !self.sessions.contains_key(&session_id) {
+                self.partitions += partitions;
                 self.sessions.insert(session_id, session);
                 return session_id;
             }
         }
     }
 
-    /// Whether there is a free slot; puts out the session unused the longest if that was long ago.
-    fn make_room(&mut self, now: Instant) -> bool {
+    /// Whether there is a free slot for a session of so many partitions. Puts out the session unused the longest if that was long ago,
+    /// else the smallest of those that have lived for long if it is smaller than the new one.
+    fn make_room(&mut self, now: Instant, partitions: usize) -> bool {
+        if self.partitions + partitions > FETCH_SESSION_PARTITIONS_MAX {
+            return false;
+        }
         if self.sessions.len() < self.slots {
             return true;
         }
         let oldest = self.sessions.iter().min_by_key(|(_, session)| session.last_used);
-        let oldest = oldest.filter(|(_, session)| session.last_used.after(EVICTION_AFTER) <= now);
-        match oldest.map(|(session_id, _)| *session_id) {
-            Some(session_id) => self.sessions.remove(&session_id).is_some(),
+        let stale = oldest.filter(|(_, session)| session.last_used.after(EVICTION_AFTER) <= now);
+        let lived = |session: &FetchSession| session.created.after(EVICTION_AFTER) <= session.last_used;
+        let smallest = self.sessions.iter().filter(|(_, session)| lived(session));
+        let smallest = smallest.min_by_key(|(_, session)| session.order.len());
+        let smaller = smallest.filter(|(_, session)| session.order.len() < partitions);
+        match stale.or(smaller).map(|(session_id, _)| *session_id) {
+            Some(session_id) => {
+                self.remove(session_id);
+                true
+            }
             None => false,
         }
+    }
+
+    fn remove(&mut self, session_id: i32) {
+        let removed = self.sessions.remove(&session_id);
+        self.partitions -= removed.map_or(0, |session| session.order.len());
     }
 
     /// Sessions at this moment.
@@ -246,13 +288,24 @@ mod tests {
 
     fn partition(index: i32, offset: i64) -> SessionPartition {
         SessionPartition {
-            topic: SessionTopic { topic_id: TopicId([1; 16]), name: Arc::from("") },
+            topic: SessionTopic { topic_id: TopicId([1; 16]), name: Arc::default() },
+            known_as: None,
             index: PartitionIndex(index),
             offset: Offset(offset),
             bytes_max: 1,
             current_leader_epoch: -1,
             last_fetched_epoch: -1,
         }
+    }
+
+    fn begin(
+        cache: &mut FetchSessionCache,
+        now: Instant,
+        session: (i32, i32),
+        wanted: Vec<SessionPartition>,
+        forgotten: &[PartitionName],
+    ) -> Result<(SessionUse, Vec<SessionPartition>), ErrorCode> {
+        cache.begin(now, session, true, wanted, forgotten, |_| None)
     }
 
     fn told(high_watermark: i64) -> Told {
@@ -269,7 +322,7 @@ mod tests {
         let mut cache = FetchSessionCache::new(1);
         let id = opened(&mut cache);
         assert_eq!(id, 7);
-        let (session, read) = cache.begin(Instant(1), (id, 1), true, vec![partition(0, 5)], &[]).unwrap();
+        let (session, read) = begin(&mut cache, Instant(1), (id, 1), vec![partition(0, 5)], &[]).unwrap();
         assert_eq!(read, [partition(0, 5), partition(1, 0)]);
         assert!(!cache.tells(session, &partition(0, 5), told(5), false, false));
         assert!(cache.tells(session, &partition(1, 0), told(6), false, false), "the high watermark moved");
@@ -282,9 +335,9 @@ mod tests {
     fn who_had_data_is_read_last_the_next_time() {
         let mut cache = FetchSessionCache::new(1);
         let id = opened(&mut cache);
-        let (session, _) = cache.begin(Instant(1), (id, 1), true, vec![], &[]).unwrap();
+        let (session, _) = begin(&mut cache, Instant(1), (id, 1), vec![], &[]).unwrap();
         assert!(cache.tells(session, &partition(0, 0), told(5), true, false));
-        let (_, read) = cache.begin(Instant(2), (id, 2), true, vec![], &[]).unwrap();
+        let (_, read) = begin(&mut cache, Instant(2), (id, 2), vec![], &[]).unwrap();
         assert_eq!(read, [partition(1, 0), partition(0, 0)]);
     }
 
@@ -292,7 +345,8 @@ mod tests {
     fn a_wrong_epoch_an_unknown_session_and_mixed_names_are_refused() {
         let mut cache = FetchSessionCache::new(1);
         let id = opened(&mut cache);
-        let mut begin = |id, epoch, by_id| cache.begin(Instant(1), (id, epoch), by_id, vec![], &[]).map(|_| ());
+        let mut begin =
+            |id, epoch, by_id| cache.begin(Instant(1), (id, epoch), by_id, vec![], &[], |_| None).map(|_| ());
         assert_eq!(begin(id, 2, true), Err(ErrorCode::InvalidFetchSessionEpoch));
         assert_eq!(begin(id + 1, 1, true), Err(ErrorCode::FetchSessionIdNotFound));
         assert_eq!(begin(id, 1, false), Err(ErrorCode::FetchSessionTopicIdError));
@@ -305,9 +359,9 @@ mod tests {
     fn forgotten_partitions_are_read_no_more_and_an_empty_session_ends() {
         let mut cache = FetchSessionCache::new(1);
         let id = opened(&mut cache);
-        let (_, read) = cache.begin(Instant(1), (id, 1), true, vec![], &[partition(0, 0).name()]).unwrap();
+        let (_, read) = begin(&mut cache, Instant(1), (id, 1), vec![], &[partition(0, 0).name()]).unwrap();
         assert_eq!(read, [partition(1, 0)]);
-        let (session, read) = cache.begin(Instant(1), (id, 2), true, vec![], &[partition(1, 0).name()]).unwrap();
+        let (session, read) = begin(&mut cache, Instant(1), (id, 2), vec![], &[partition(1, 0).name()]).unwrap();
         assert_eq!((session, read.len(), cache.len()), (SessionUse::None, 0, 0));
     }
 
@@ -320,5 +374,47 @@ mod tests {
         let later = Instant(0).after(EVICTION_AFTER);
         assert_eq!(cache.open(later, true, [(partition(0, 0), None)], || 20), 10);
         assert_eq!(cache.len(), 1);
+    }
+
+    #[test]
+    fn a_session_that_has_lived_for_long_gives_way_to_a_larger_one() {
+        let mut cache = FetchSessionCache::new(1);
+        let id = opened(&mut cache);
+        let (soon, later) = (Instant(1), Instant(0).after(EVICTION_AFTER));
+        let of = |partitions: i32| (0..partitions).map(|index| (partition(index, 0), None)).collect::<Vec<_>>();
+        assert_eq!(cache.open(soon, true, of(3), || 20), 0, "it is young");
+        begin(&mut cache, later, (id, 1), vec![], &[]).unwrap();
+        assert_eq!(cache.open(later, true, of(2), || 20), 0, "the new one is not larger");
+        assert_eq!(cache.open(later, true, of(3), || 20), 10);
+        assert_eq!((cache.len(), cache.partitions), (1, 3));
+    }
+
+    #[test]
+    fn sessions_remember_a_bounded_number_of_partitions_together() {
+        let mut cache = FetchSessionCache::new(9);
+        let most = i32::try_from(FETCH_SESSION_PARTITIONS_MAX).unwrap() - 1;
+        let all = (0..most).map(|index| (partition(index, 0), None));
+        let large = cache.open(Instant(0), true, all, || 20);
+        assert_ne!(large, 0);
+        let both = [0, 1].map(|index| (partition(index, 0), None));
+        assert_eq!(cache.open(Instant(0), true, both, || 40), 0);
+        assert_ne!(cache.open(Instant(0), true, [(partition(0, 0), None)], || 40), 0);
+        let grown = begin(&mut cache, Instant(1), (large, 1), vec![partition(most, 0)], &[]);
+        assert_eq!(grown.map(|_| ()), Err(ErrorCode::FetchSessionIdNotFound));
+        assert_eq!((cache.len(), cache.partitions), (1, 1));
+    }
+
+    #[test]
+    fn a_topic_that_is_named_by_id_keeps_the_name_that_it_once_had() {
+        let mut cache = FetchSessionCache::new(1);
+        let id = opened(&mut cache);
+        let name: Arc<str> = Arc::from("t");
+        let mut known_as = |epoch, wanted: Vec<SessionPartition>, today: Option<&Arc<str>>| {
+            let (_, read) = cache.begin(Instant(1), (id, epoch), true, wanted, &[], |_| today.cloned()).unwrap();
+            read[0].known_as.clone()
+        };
+        assert_eq!(known_as(1, vec![], None), None);
+        assert_eq!(known_as(2, vec![], Some(&name)), Some(name.clone()));
+        assert_eq!(known_as(3, vec![partition(0, 7)], None), Some(name.clone()));
     }
 }

@@ -14,26 +14,24 @@ use super::answer_parts::AnswerParts;
 use super::deadlines::Deadlines;
 use super::group_answer::word;
 use super::group_log::{GroupLoadError, replay};
-use super::group_shard::{GroupShard, Turn};
+use super::group_shard::{GroupShard, ShardSettings, Turn};
 use super::log_directory::FollowedChange;
 use super::partition::Partition;
-use super::replica_manager::LogKey;
+use super::replica_manager::{LogKey, ReplicaManager};
 use super::shard_timers::ShardTimers;
-use super::sync_queue::SyncQueue;
-use crate::coordinator::group::{CoordinatorResult, GroupAnswer, GroupCoordinator, GroupSettings, partition_for};
+use crate::coordinator::group::{CoordinatorResult, GroupAnswer, GroupCoordinator, GroupSettings};
 use crate::error_code::ErrorCode;
-use crate::log::Durability;
-use crate::metadata::{GROUP_METADATA_TOPIC_NAME, MetadataImage};
+use crate::metadata::{GROUP_METADATA_TOPIC_NAME, MetadataImage, Placement};
 use crate::types::{ConnectionId, Instant, Now, PartitionIndex, Ticket, TopicId};
 
 /// The coordinators.
 pub(crate) struct GroupCoordinatorService {
     settings: GroupSettings,
-    durability: Durability,
+    shard_settings: ShardSettings,
     shards: RwLock<Shards>,
     timers: Arc<ShardTimers>,
     parts: AnswerParts,
-    syncs: Arc<SyncQueue>,
+    replica_manager: Arc<ReplicaManager>,
     random: Mutex<ChaCha12Rng>,
 }
 
@@ -50,22 +48,29 @@ struct Shards {
     unread: BTreeMap<PartitionIndex, Arc<Partition>>,
 }
 
+impl Shards {
+    /// Whether groups are spread over this partition.
+    fn has(&self, partition: &Partition) -> bool {
+        self.topic_id == Some(partition.key.topic_id) && partition.key.partition.0 < self.count
+    }
+}
+
 impl GroupCoordinatorService {
     /// No topic yet. `random` makes member ids.
     pub(crate) fn new(
         settings: GroupSettings,
-        durability: Durability,
-        syncs: Arc<SyncQueue>,
+        shard_settings: ShardSettings,
+        replica_manager: Arc<ReplicaManager>,
         deadlines: Arc<Deadlines>,
         random: ChaCha12Rng,
     ) -> GroupCoordinatorService {
         GroupCoordinatorService {
             settings,
-            durability,
+            shard_settings,
             shards: RwLock::default(),
             timers: Arc::new(ShardTimers::new(deadlines)),
             parts: AnswerParts::default(),
-            syncs,
+            replica_manager,
             random: Mutex::new(random),
         }
     }
@@ -98,32 +103,41 @@ impl GroupCoordinatorService {
     /// the logs: one that cannot be opened has its groups all the same.
     fn load(&self, now: Now, image: &MetadataImage, partitions: &[&Arc<Partition>]) -> Vec<Completion> {
         let Some(topic) = image.topic(GROUP_METADATA_TOPIC_NAME) else { return Vec::new() };
-        let mut shards = self.shards.write().unwrap_or_else(PoisonError::into_inner);
-        if shards.topic_id.is_none() {
-            (shards.topic_id, shards.count) = (Some(topic.topic_id), topic.partition_count());
+        {
+            let mut shards = self.shards.write().unwrap_or_else(PoisonError::into_inner);
+            if shards.topic_id.is_none() {
+                (shards.topic_id, shards.count) = (Some(topic.topic_id), topic.partition_count());
+            }
         }
-        let loaded = partitions.iter().map(|partition| self.load_shard(now, &mut shards, partition));
-        loaded.flatten().collect()
+        partitions.iter().flat_map(|partition| self.load_shard(now, partition)).collect()
     }
 
-    fn load_shard(&self, now: Now, shards: &mut Shards, partition: &Arc<Partition>) -> Vec<Completion> {
-        let key = partition.key;
-        if shards.topic_id != Some(key.topic_id) || key.partition.0 >= shards.count {
+    /// Replays a log, while the other shards go on, and serves its groups from then on.
+    fn load_shard(&self, now: Now, partition: &Arc<Partition>) -> Vec<Completion> {
+        if !self.shards.read().unwrap_or_else(PoisonError::into_inner).has(partition) {
             return Vec::new();
         }
         let mut coordinator = GroupCoordinator::new(self.settings.clone());
         if let Err(error) = replay(&partition.log, &mut coordinator) {
             let name = partition.log.topic_partition();
             tracing::error!(partition = %name, %error, "the groups of a partition cannot be loaded and are not served");
-            if matches!(error, GroupLoadError::Read(_)) {
-                shards.unread.insert(key.partition, Arc::clone(partition));
+            let mut shards = self.shards.write().unwrap_or_else(PoisonError::into_inner);
+            if matches!(error, GroupLoadError::Read(_)) && shards.has(partition) {
+                shards.unread.insert(partition.key.partition, Arc::clone(partition));
             }
             return Vec::new();
         }
         let timers = Arc::clone(&self.timers);
-        let shard = GroupShard::new(Arc::clone(partition), self.durability, timers, coordinator);
-        let loaded = self.ask_shard(now, &shard, |coordinator| coordinator.loaded(now)).unwrap_or_default();
-        shards.loaded.insert(key.partition, Arc::new(shard));
+        let shard = Arc::new(GroupShard::new(Arc::clone(partition), self.shard_settings, timers, coordinator));
+        let mut loaded = self.ask_shard(now, &shard, |coordinator| coordinator.loaded(now)).unwrap_or_default();
+        let mut shards = self.shards.write().unwrap_or_else(PoisonError::into_inner);
+        if shards.has(partition) {
+            shards.loaded.insert(partition.key.partition, shard);
+        } else {
+            // The topic has gone meanwhile.
+            drop(shards);
+            loaded.extend(self.completions(shard.unload(now).answers));
+        }
         loaded
     }
 
@@ -132,9 +146,8 @@ impl GroupCoordinatorService {
         if self.shards.read().unwrap_or_else(PoisonError::into_inner).unread.is_empty() {
             return Vec::new();
         }
-        let mut shards = self.shards.write().unwrap_or_else(PoisonError::into_inner);
-        let unread = std::mem::take(&mut shards.unread);
-        unread.values().flat_map(|partition| self.load_shard(now, &mut shards, partition)).collect()
+        let unread = std::mem::take(&mut self.shards.write().unwrap_or_else(PoisonError::into_inner).unread);
+        unread.values().flat_map(|partition| self.load_shard(now, partition)).collect()
     }
 
     fn unload(&self, now: Now, topic_id: TopicId) -> Vec<Completion> {
@@ -166,7 +179,7 @@ impl GroupCoordinatorService {
         act: impl FnOnce(&mut GroupCoordinator) -> CoordinatorResult,
     ) -> Result<Vec<Completion>, ErrorCode> {
         let turn = shard.turn(now, act)?;
-        Ok(self.take_in(shard, turn))
+        Ok(self.take_in(now, shard, turn))
     }
 
     /// Asks the coordinator of a group something that changes nothing.
@@ -182,7 +195,8 @@ impl GroupCoordinatorService {
     /// The shard of a group.
     pub(crate) fn shard_of(&self, group_id: &str) -> Result<Arc<GroupShard>, ErrorCode> {
         let shards = self.shards.read().unwrap_or_else(PoisonError::into_inner);
-        shards.loaded.get(&partition_for(group_id, shards.count)).cloned().ok_or(ErrorCode::NotCoordinator)
+        let partition = Placement::coordinator_partition(group_id, shards.count);
+        shards.loaded.get(&partition).cloned().ok_or(ErrorCode::NotCoordinator)
     }
 
     /// What the handler adds to an answer that comes later.
@@ -197,7 +211,7 @@ impl GroupCoordinatorService {
             let keys = keys.into_iter().filter(|key| shards.topic_id == Some(key.topic_id));
             keys.filter_map(|key| shards.loaded.get(&key.partition).cloned()).collect()
         };
-        settled.iter().flat_map(|shard| self.take_in(shard, shard.settle(now))).collect()
+        settled.iter().flat_map(|shard| self.take_in(now, shard, shard.settle(now))).collect()
     }
 
     /// Ends what has waited long enough.
@@ -207,7 +221,7 @@ impl GroupCoordinatorService {
             let shards = self.shards.read().unwrap_or_else(PoisonError::into_inner);
             due.iter().filter_map(|partition| shards.loaded.get(partition).cloned()).collect()
         };
-        due.iter().flat_map(|shard| self.take_in(shard, shard.expire(now))).collect()
+        due.iter().flat_map(|shard| self.take_in(now, shard, shard.expire(now))).collect()
     }
 
     /// The next deadline of any group.
@@ -236,13 +250,16 @@ impl GroupCoordinatorService {
         self.all().iter().filter_map(|shard| self.ask_shard(now, shard, &act).ok()).flatten().collect()
     }
 
-    /// Sees to the sync, and words the answers.
-    fn take_in(&self, shard: &GroupShard, turn: Turn) -> Vec<Completion> {
+    /// Sees to the sync and to those who read the log, and words the answers.
+    fn take_in(&self, now: Now, shard: &GroupShard, turn: Turn) -> Vec<Completion> {
         if turn.wants_sync {
-            let partition = shard.partition();
-            self.syncs.want_with_all(partition.key, &partition.log);
+            self.replica_manager.want_sync_with_all(shard.partition());
         }
-        self.completions(turn.answers)
+        let mut completions = self.completions(turn.answers);
+        if turn.is_readable {
+            completions.extend(self.replica_manager.high_watermark_moved(now, shard.partition().key));
+        }
+        completions
     }
 
     pub(crate) fn completions(&self, answers: Vec<(Ticket, GroupAnswer)>) -> Vec<Completion> {

@@ -52,12 +52,9 @@ fn code_of(error: &BuildError) -> ErrorCode {
 /// Replays a whole log into a new coordinator.
 pub(crate) fn replay(log: &Arc<UnifiedLog>, coordinator: &mut GroupCoordinator) -> Result<(), GroupLoadError> {
     let mut replay = Replay { coordinator, decompressor: Decompressor::default(), skipped: 0 };
-    for chunk in read_whole(log)? {
-        for batch in BatchIterator::new(&chunk) {
-            let batch = batch.map_err(|error| damaged(-1, &error))?;
-            replay.batch(&batch)?;
-        }
-    }
+    read_whole(log, |chunk| {
+        BatchIterator::new(chunk).try_for_each(|batch| replay.batch(&batch.map_err(|error| damaged(-1, &error))?))
+    })?;
     if replay.skipped > 0 {
         tracing::debug!(partition = %log.topic_partition(), records = replay.skipped, "skipped records of other kinds of groups");
     }

@@ -17,9 +17,18 @@ use crate::types::{Instant, Now, Offset, ProducerId, Ticket};
 /// The shard.
 pub(crate) struct GroupShard {
     partition: Arc<Partition>,
-    durability: Durability,
+    settings: ShardSettings,
     timers: Arc<ShardTimers>,
     state: Mutex<ShardState>,
+}
+
+/// What holds for all shards.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ShardSettings {
+    /// What an append must have reached before anybody is answered.
+    pub(crate) durability: Durability,
+    /// How long anybody waits for that (`offsets.commit.timeout.ms`).
+    pub(crate) commit_timeout_ms: i32,
 }
 
 struct ShardState {
@@ -36,6 +45,8 @@ struct ShardState {
 struct Waiting {
     append: Append,
     written: Written,
+    /// Until when somebody waits for it.
+    deadline: Option<Instant>,
 }
 
 /// What the log said to an append.
@@ -51,20 +62,22 @@ enum Written {
 pub(crate) struct Turn {
     /// Answers that may go out.
     pub(crate) answers: Vec<(Ticket, GroupAnswer)>,
-    /// Something was appended that waits for the disk.
+    /// Something was appended that waits for the disk, or `flush.messages` asks for a sync.
     pub(crate) wants_sync: bool,
+    /// Something was appended that readers of the log may see at once.
+    pub(crate) is_readable: bool,
 }
 
 impl GroupShard {
     /// A shard whose coordinator has replayed the log of `partition`; its first turn is to say that it is loaded.
     pub(crate) fn new(
         partition: Arc<Partition>,
-        durability: Durability,
+        settings: ShardSettings,
         timers: Arc<ShardTimers>,
         coordinator: GroupCoordinator,
     ) -> GroupShard {
         let state = ShardState { coordinator, waiting: VecDeque::new(), announced: None, is_unloaded: false };
-        GroupShard { partition, durability, timers, state: Mutex::new(state) }
+        GroupShard { partition, settings, timers, state: Mutex::new(state) }
     }
 
     /// The partition whose log this is.
@@ -105,8 +118,16 @@ impl GroupShard {
             return Turn::default();
         }
         state.announced = None;
+        let mut late = Vec::new();
+        for waiting in state.waiting.iter_mut().filter(|waiting| waiting.deadline <= Some(now.instant)) {
+            if waiting.deadline.take().is_some() {
+                late.extend(waiting.append.time_out());
+            }
+        }
         let result = state.coordinator.expire(now);
-        self.take_in(now, &mut state, Some(result))
+        let mut turn = self.take_in(now, &mut state, Some(result));
+        turn.answers.extend(late);
+        turn
     }
 
     /// Forgets what a connection waits for.
@@ -139,32 +160,39 @@ impl GroupShard {
     /// Appends what was decided, and goes on with what follows from appends that are settled, until nothing does.
     fn take_in(&self, now: Now, state: &mut ShardState, result: Option<CoordinatorResult>) -> Turn {
         let mut turn = Turn::default();
+        let mut has_appended = false;
         let mut next = result.or_else(|| self.next_settled(now, state));
         while let Some(result) = next {
             turn.answers.extend(result.answers);
             if let Some(append) = result.append {
-                let written = self.write(now, &append);
-                state.waiting.push_back(Waiting { append, written });
-                turn.wants_sync = true;
+                has_appended = true;
+                let written = self.write(now, &append, &mut turn);
+                let deadline = now.instant.after_ms(i64::from(self.settings.commit_timeout_ms));
+                let deadline = Some(deadline).filter(|_| append.has_answers());
+                state.waiting.push_back(Waiting { append, written, deadline });
             }
             next = self.next_settled(now, state);
         }
-        turn.wants_sync &= !state.waiting.is_empty();
+        turn.wants_sync |= has_appended && !state.waiting.is_empty();
         self.announce(state);
         turn
     }
 
-    fn write(&self, now: Now, append: &Append) -> Written {
+    fn write(&self, now: Now, append: &Append, turn: &mut Turn) -> Written {
         let log = &self.partition.log;
         let batch_bytes_max = usize::try_from(log.settings().message_bytes_max).unwrap_or(usize::MAX);
         let appended = encode_append(append, now.wall, batch_bytes_max).and_then(|bytes| {
-            log.append(now, bytes, AppendOrigin::Coordinator, self.durability).map_err(|error| {
+            log.append(now, bytes, AppendOrigin::Coordinator, self.settings.durability).map_err(|error| {
                 tracing::error!(partition = %log.topic_partition(), %error, "the log of a group coordinator takes no records");
                 ErrorCode::from(&error)
             })
         });
         match appended {
-            Ok(info) => Written::At { base: info.base_offset, required: info.last_offset.plus(1) },
+            Ok(info) => {
+                turn.wants_sync |= info.is_sync_due;
+                turn.is_readable |= log.high_watermark() > info.base_offset;
+                Written::At { base: info.base_offset, required: info.last_offset.plus(1) }
+            }
             Err(error) => Written::Refused(error),
         }
     }
@@ -188,7 +216,8 @@ impl GroupShard {
     /// Announces a deadline that is earlier than the one that is known. A later one is found when the known one comes, so that a
     /// heartbeat costs nothing here.
     fn announce(&self, state: &mut ShardState) {
-        let next = state.coordinator.next_deadline();
+        let of_append = state.waiting.iter().find_map(|waiting| waiting.deadline);
+        let next = [state.coordinator.next_deadline(), of_append].into_iter().flatten().min();
         if next.is_some_and(|next| state.announced.is_none_or(|announced| next < announced)) {
             state.announced = next;
             self.timers.set(self.partition.key.partition, next);

@@ -17,6 +17,7 @@ use super::deadlines::Deadlines;
 use super::fetch_session::FetchSessionCache;
 use super::found_partitions::{adopt_found_partitions, put_strays_aside};
 use super::group_coordinator_service::GroupCoordinatorService;
+use super::group_shard::ShardSettings;
 use super::handlers;
 use super::log_directory::LogDirectory;
 use super::producer_ids::ProducerIds;
@@ -28,6 +29,7 @@ use crate::config::{ListenerSettings, Settings, StaticConfig};
 use crate::coordinator::group::GroupSettings;
 use crate::env::{Disk, DiskError, SyncJob, Wake};
 use crate::error_code::ErrorCode;
+use crate::limits::DECISION_TIMEOUT_MS;
 use crate::log::{Durability, LogDirectoryInfo, LogManager, LogManagerSettings, UnifiedLog};
 use crate::metadata::{
     BOOTSTRAP_FEATURES, BrokerEndpoint, BrokerRegistration, ControllerResult, MetadataImage, ProducerIdsBlock,
@@ -46,8 +48,8 @@ pub struct ApiWakers {
 
 /// What waits for a decision of the controller to be durable.
 pub(crate) enum Deferred {
-    /// An answer that is already worded.
-    Answer(Ticket, Answer),
+    /// An answer that is already worded, and the one in its place if that is not in time.
+    Answer { ticket: Ticket, answer: Answer, timed_out: Answer },
     /// A request that is handled once more, now that what it needed exists.
     Retry(Box<ApiRequest>),
     /// A block of producer ids.
@@ -61,7 +63,7 @@ pub struct KafkaApis {
     listeners: Vec<ListenerSettings>,
     disk: Arc<dyn Disk>,
     logs: Arc<LogDirectory>,
-    replica_manager: ReplicaManager,
+    replica_manager: Arc<ReplicaManager>,
     groups: GroupCoordinatorService,
     controller: Controller<Deferred>,
     producer_ids: Mutex<ProducerIds<Box<ApiRequest>>>,
@@ -93,19 +95,22 @@ impl KafkaApis {
         controller.settle_start(disk.as_ref())?;
         put_strays_aside(&logs, &controller.image())?;
         let deadlines = Arc::new(Deadlines::new(wakers.expiry));
-        let syncs = Arc::new(SyncQueue::new(wakers.flusher));
+        let syncs = SyncQueue::new(wakers.flusher);
         let sessions = FetchSessionCache::new(settings.request.fetch_sessions_max);
-        let replica_manager = ReplicaManager::new(
+        let replica_manager = Arc::new(ReplicaManager::new(
             Arc::clone(&logs),
-            Arc::clone(&syncs),
+            syncs,
             Arc::clone(&deadlines),
             sessions,
             ChaCha12Rng::from_seed(drawn(&mut random)),
-        );
+        ));
         let groups = GroupCoordinatorService::new(
             group_settings(&settings),
-            if settings.log.acks_all_fsync { Durability::Synced } else { Durability::Written },
-            syncs,
+            ShardSettings {
+                durability: if settings.log.acks_all_fsync { Durability::Synced } else { Durability::Written },
+                commit_timeout_ms: settings.offsets.commit_timeout_ms,
+            },
+            Arc::clone(&replica_manager),
             Arc::clone(&deadlines),
             ChaCha12Rng::from_seed(drawn(&mut random)),
         );
@@ -179,23 +184,32 @@ impl KafkaApis {
     }
 
     /// Has the controller decide. The answer to a decision without records is worded by `word` and given at once; else it is given when
-    /// the records are durable.
+    /// the records are durable. `refuse` words the answer if nothing could be decided, and if the records are not durable in time: then
+    /// they take effect later.
     pub(crate) fn decide<T>(
         &self,
         now: Now,
         ticket: Ticket,
+        timeout_ms: i32,
         decide: impl FnOnce(&MetadataImage, &mut dyn Rng) -> ControllerResult<T>,
         word: impl Fn(&T) -> Answer,
-    ) -> Result<Answer, ErrorCode> {
-        let decided = self.controller.decide(now, decide, |response| Deferred::Answer(ticket, word(&response)));
-        let decided = decided.inspect_err(|_| self.stop_if_undecidable())?;
-        Ok(match decided {
-            Decided::Nothing(response) => word(&response),
-            Decided::Appended => {
+        refuse: impl Fn(ErrorCode) -> Answer,
+    ) -> Answer {
+        let deadline = decision_deadline(now, timeout_ms);
+        let decided = self.controller.decide(now, Some(deadline), decide, |response| Deferred::Answer {
+            ticket,
+            answer: word(&response),
+            timed_out: refuse(ErrorCode::RequestTimedOut),
+        });
+        match decided.inspect_err(|_| self.stop_if_undecidable()) {
+            Ok(Decided::Nothing(response)) => word(&response),
+            Ok(Decided::Appended) => {
+                self.watch_deadline(deadline);
                 self.replica_manager.want_sync([self.controller.log()]);
                 Answer::Later
             }
-        })
+            Err(error) => refuse(error),
+        }
     }
 
     /// Has the controller decide something that this request needs, and handles the request once more when it is durable. `None` if
@@ -207,8 +221,10 @@ impl KafkaApis {
         decide: impl FnOnce(&MetadataImage, &mut dyn Rng) -> ControllerResult<T>,
     ) -> Option<Answer> {
         let retry = Deferred::Retry(Box::new(request.again()));
-        match self.controller.decide(now, decide, |_| retry) {
+        let deadline = decision_deadline(now, DECISION_TIMEOUT_MS);
+        match self.controller.decide(now, Some(deadline), decide, |_| retry) {
             Ok(Decided::Appended) => {
+                self.watch_deadline(deadline);
                 self.replica_manager.want_sync([self.controller.log()]);
                 Some(Answer::Later)
             }
@@ -226,7 +242,8 @@ impl KafkaApis {
             crate::metadata::allocate_producer_ids(image, self.broker_id())
                 .unwrap_or_else(|_| ControllerResult { records: Vec::new(), response: NO_PRODUCER_IDS })
         };
-        let decided = self.controller.decide(now, allocate, Deferred::ProducerIds);
+        // Those who wait for it have deadlines of their own.
+        let decided = self.controller.decide(now, None, allocate, Deferred::ProducerIds);
         match decided.inspect_err(|_| self.stop_if_undecidable())? {
             Decided::Appended => {
                 self.replica_manager.want_sync([self.controller.log()]);
@@ -253,13 +270,32 @@ impl KafkaApis {
     pub fn expire(&self, now: Now) -> Vec<Completion> {
         let mut completions = self.replica_manager.expire(now);
         completions.extend(self.groups.expire(now));
+        for deferred in self.controller.expire(now.instant) {
+            completions.extend(match deferred {
+                Deferred::Answer { ticket, timed_out, .. } => vec![Completion { ticket, answer: timed_out }],
+                other => self.complete(now, other),
+            });
+        }
+        let unserved = self.producer_ids().expire(now.instant);
+        completions.extend(unserved.into_iter().flat_map(|request| self.handle_again(now, *request)));
         completions
+    }
+
+    /// Has the expiry role look when this deadline has come, for something that waits by now.
+    pub(crate) fn watch_deadline(&self, deadline: Instant) {
+        self.deadlines.add(deadline);
     }
 
     /// When something must be ended next. To be asked right before the expiry role sleeps.
     pub fn next_deadline(&self) -> Option<Instant> {
         self.deadlines.disarm();
-        let next = [self.replica_manager.next_deadline(), self.groups.next_deadline()].into_iter().flatten().min();
+        let all = [
+            self.replica_manager.next_deadline(),
+            self.groups.next_deadline(),
+            self.controller.next_deadline(),
+            self.producer_ids().next_deadline(),
+        ];
+        let next = all.into_iter().flatten().min();
         self.deadlines.arm(next);
         next
     }
@@ -293,7 +329,7 @@ impl KafkaApis {
         for durable in self.controller.take_durable() {
             completions.extend(self.follow(now, Some(&durable.image)));
             self.controller.publish(durable.image);
-            completions.extend(self.complete(now, durable.deferred));
+            completions.extend(durable.deferred.into_iter().flat_map(|deferred| self.complete(now, deferred)));
         }
         completions
     }
@@ -366,7 +402,7 @@ impl KafkaApis {
 
     fn complete(&self, now: Now, deferred: Deferred) -> Vec<Completion> {
         match deferred {
-            Deferred::Answer(ticket, answer) => vec![Completion { ticket, answer }],
+            Deferred::Answer { ticket, answer, .. } => vec![Completion { ticket, answer }],
             Deferred::Retry(request) => self.handle_again(now, *request),
             Deferred::ProducerIds(block) => {
                 let waiting = self.producer_ids().refill(&block);
@@ -396,7 +432,7 @@ impl KafkaApis {
         self.configs.settings()
     }
 
-    pub(crate) fn replica_manager(&self) -> &ReplicaManager {
+    pub(crate) fn replica_manager(&self) -> &Arc<ReplicaManager> {
         &self.replica_manager
     }
 
@@ -437,6 +473,11 @@ impl KafkaApis {
             None => (reached.ip().to_string(), i32::from(reached.port())),
         }
     }
+}
+
+/// Until when a request waits for a decision. One that gives no time to it gets what is usual.
+fn decision_deadline(now: Now, timeout_ms: i32) -> Instant {
+    now.instant.after_ms(i64::from(if timeout_ms > 0 { timeout_ms } else { DECISION_TIMEOUT_MS }))
 }
 
 /// Stands for a block that could not be had.

@@ -3,8 +3,10 @@
 //! It must not know sockets, queues or threads: a handler gets a request and says what becomes of it.
 
 mod answer; // what a handler says
+mod answer_budget; // how much one answer may hold
 mod answer_parts; // what is known of an answer before the coordinator's own
 mod api_request; // what a handler gets
+mod appended; // what became of a batch
 mod authorized_operations; // what clients may do
 mod broker_configs; // the settings that hold now
 mod config_schema; // configuration keys, for the metadata room
@@ -14,6 +16,7 @@ mod delayed_fetch; // a fetch that waits for bytes
 mod delayed_produce; // a produce that waits for the disk
 mod error_map; // from the rooms' errors to Kafka's codes
 mod fetch_session; // what a client fetches again and again
+mod fetched; // what a fetch found
 mod found_partitions; // what lies on disk, against the metadata
 mod group_answer; // a coordinator's answer, as an outcome
 mod group_coordinator_service; // from a group to its coordinator

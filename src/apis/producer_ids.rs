@@ -3,14 +3,15 @@
 //! It must not know who asks for one.
 
 use crate::metadata::ProducerIdsBlock;
-use crate::types::ProducerId;
+use crate::types::{Instant, ProducerId};
 
 /// What is left of a block, and the requests that wait for the next.
 #[derive(Debug)]
 pub(crate) struct ProducerIds<R> {
     next: i64,
     end: i64,
-    waiting: Vec<R>,
+    /// Each with the time until which it waits.
+    waiting: Vec<(Instant, R)>,
     is_asked: bool,
 }
 
@@ -27,9 +28,9 @@ impl<R> ProducerIds<R> {
         Some(id)
     }
 
-    /// Lets a request wait for the next block. Says whether the block is still to be asked for.
-    pub(crate) fn wait(&mut self, request: R) -> bool {
-        self.waiting.push(request);
+    /// Lets a request wait for the next block until `deadline`. Says whether the block is still to be asked for.
+    pub(crate) fn wait(&mut self, deadline: Instant, request: R) -> bool {
+        self.waiting.push((deadline, request));
         !std::mem::replace(&mut self.is_asked, true)
     }
 
@@ -43,7 +44,17 @@ impl<R> ProducerIds<R> {
     /// The requests that wait in vain, since no block could be had.
     pub(crate) fn take_waiting(&mut self) -> Vec<R> {
         self.is_asked = false;
-        std::mem::take(&mut self.waiting)
+        std::mem::take(&mut self.waiting).into_iter().map(|(_, request)| request).collect()
+    }
+
+    /// The requests that have waited long enough. The block comes all the same.
+    pub(crate) fn expire(&mut self, now: Instant) -> Vec<R> {
+        self.waiting.extract_if(.., |(deadline, _)| *deadline <= now).map(|(_, request)| request).collect()
+    }
+
+    /// The next deadline of a request that waits.
+    pub(crate) fn next_deadline(&self) -> Option<Instant> {
+        self.waiting.iter().map(|(deadline, _)| *deadline).min()
     }
 }
 
@@ -51,16 +62,28 @@ impl<R> ProducerIds<R> {
 mod tests {
     use super::ProducerIds;
     use crate::metadata::ProducerIdsBlock;
-    use crate::types::ProducerId;
+    use crate::types::{Instant, ProducerId};
 
     #[test]
     fn ids_come_from_the_block_and_the_next_block_is_asked_for_once() {
         let mut ids = ProducerIds::new();
         assert_eq!(ids.take(), None);
-        assert!(ids.wait('a'));
-        assert!(!ids.wait('b'));
+        assert!(ids.wait(Instant(1), 'a'));
+        assert!(!ids.wait(Instant(2), 'b'));
         assert_eq!(ids.refill(&ProducerIdsBlock { first: ProducerId(5), size: 2 }), ['a', 'b']);
         assert_eq!([ids.take(), ids.take(), ids.take()], [Some(ProducerId(5)), Some(ProducerId(6)), None]);
-        assert!(ids.wait('c'));
+        assert!(ids.wait(Instant(3), 'c'));
+    }
+
+    #[test]
+    fn who_has_waited_long_enough_is_let_go_and_the_block_is_not_asked_for_again() {
+        let mut ids = ProducerIds::new();
+        assert!(ids.wait(Instant(1), 'a'));
+        assert!(!ids.wait(Instant(2), 'b'));
+        assert_eq!(ids.next_deadline(), Some(Instant(1)));
+        assert_eq!(ids.expire(Instant(1)), ['a']);
+        assert!(!ids.wait(Instant(3), 'c'));
+        assert_eq!(ids.refill(&ProducerIdsBlock { first: ProducerId(5), size: 2 }), ['b', 'c']);
+        assert_eq!(ids.next_deadline(), None);
     }
 }

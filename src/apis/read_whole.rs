@@ -1,4 +1,4 @@
-//! Reads a whole log into memory, piece by piece: how metadata and coordinators load their state at the start.
+//! Reads a whole log, piece by piece through one buffer: how metadata and coordinators load their state.
 //!
 //! It must not know what the records say.
 
@@ -12,25 +12,27 @@ use crate::types::Offset;
 /// Bytes of one piece.
 const CHUNK_BYTES: usize = 1 << 20;
 
-/// The log's batches from its start to its end, in pieces of whole batches.
-pub(crate) fn read_whole(log: &Arc<UnifiedLog>) -> Result<Vec<Vec<u8>>, ReadError> {
-    let mut chunks = Vec::new();
+/// Shows the log's batches from its start to its end to `take`, in pieces of whole batches.
+pub(crate) fn read_whole<E: From<ReadError>>(
+    log: &Arc<UnifiedLog>,
+    mut take: impl FnMut(&[u8]) -> Result<(), E>,
+) -> Result<(), E> {
+    let mut bytes = Vec::new();
     let mut offset = log.log_start_offset();
     let end = log.log_end_offset();
     while offset < end {
         let data = log.read(offset, CHUNK_BYTES, FetchIsolation::LogEnd, true)?;
-        let mut bytes = Vec::with_capacity(data.bytes());
+        bytes.clear();
         for piece in &data.records {
             read_piece(piece, &mut bytes)?;
         }
-        let next = next_offset(&mut bytes);
-        match next {
+        match next_offset(&mut bytes) {
             Some(next) if next > offset => offset = next,
-            _ => return Ok(chunks),
+            _ => break,
         }
-        chunks.push(bytes);
+        take(&bytes)?;
     }
-    Ok(chunks)
+    Ok(())
 }
 
 fn read_piece(piece: &Piece, into: &mut Vec<u8>) -> Result<(), ReadError> {

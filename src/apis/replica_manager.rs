@@ -3,6 +3,7 @@
 //!
 //! Offsets come out of appends and nowhere else. It must not know how a request or an answer is worded.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -10,20 +11,22 @@ use rand::Rng;
 use rand_chacha::ChaCha12Rng;
 
 use super::answer::Completion;
+use super::appended::{Appended, Refusal};
 use super::deadlines::Deadlines;
 use super::delayed_fetch::{FetchPlan, PartitionPlan};
 use super::delayed_produce::DelayedProduce;
 use super::diverging_epoch::diverging_epoch;
 use super::fetch_session::{FetchSessionCache, SessionPartition, Told};
+use super::fetched::{Fetched, FetchedPartition};
 use super::log_directory::LogDirectory;
 use super::partition::Partition;
 use super::sync_queue::{SyncQueue, SyncRound};
 use crate::env::{DiskError, Piece, SyncJob};
 use crate::error_code::ErrorCode;
-use crate::log::log_validator::{LogValidator, ValidationError, ValidationOrigin};
-use crate::log::{AbortedTransaction, AppendError, Durability, ReadError, SyncPoint, TransactionContext, UnifiedLog};
+use crate::log::log_validator::{LogValidator, ValidationOrigin};
+use crate::log::{Durability, ReadError, SyncPoint, TransactionContext, UnifiedLog};
 use crate::purgatory::Purgatory;
-use crate::types::{ConnectionId, Instant, LeaderEpoch, Now, Offset, PartitionIndex, Ticket, TopicId, WallTime};
+use crate::types::{ConnectionId, Instant, Now, PartitionIndex, Ticket, TopicId};
 use crate::zoo::{self, Bug};
 
 /// Names a log for as long as its topic lives: topics that are made again have another id.
@@ -33,124 +36,14 @@ pub(crate) struct LogKey {
     pub(crate) partition: PartitionIndex,
 }
 
-/// What an append did.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Appended {
-    pub(crate) base_offset: Offset,
-    pub(crate) last_offset: Offset,
-    pub(crate) log_start_offset: Offset,
-    /// The broker's own timestamp, if the topic stamps records itself; of a repeated batch the one that it has.
-    pub(crate) log_append_time: Option<WallTime>,
-    /// Whoever appended has to ask for a sync, once for all that it appended.
-    pub(crate) wants_sync: bool,
-}
-
-/// Why a batch was not appended.
-#[derive(Debug)]
-pub(crate) struct Refusal {
-    pub(crate) error: ErrorCode,
-    pub(crate) message: Option<String>,
-    /// Where the log starts, -1 for faults that are seen without a look at the log.
-    pub(crate) log_start_offset: Offset,
-    /// The records at fault: place in the batch, and what is wrong.
-    pub(crate) record_errors: Vec<(i32, Option<String>)>,
-}
-
-impl Refusal {
-    fn of_append(error: &AppendError, log_start_offset: Offset) -> Refusal {
-        let code = ErrorCode::from(error);
-        let log_start_offset = if tells_log_start(code) { log_start_offset } else { Offset(-1) };
-        Refusal { error: code, message: Some(error.to_string()), log_start_offset, record_errors: Vec::new() }
-    }
-
-    fn of_batch(error: ValidationError, log_start_offset: Offset) -> Refusal {
-        let (code, message) = (ErrorCode::from(&error), Some(error.to_string()));
-        let is_of_request = matches!(
-            error,
-            ValidationError::NoBatch | ValidationError::MoreThanOneBatch | ValidationError::OldMagic(_)
-        );
-        let log_start_offset = if tells_log_start(code) && !is_of_request { log_start_offset } else { Offset(-1) };
-        let record_errors = match error {
-            ValidationError::InvalidRecords(rejected) | ValidationError::InvalidTimestamps(rejected) => {
-                rejected.into_iter().map(|record| (record.batch_index, Some(record.message.to_string()))).collect()
-            }
-            _ => Vec::new(),
-        };
-        Refusal { error: code, message, log_start_offset, record_errors }
-    }
-}
-
-/// Whether Kafka tells beside this error where the log starts: not for what a look at the bytes or at the log's state refuses.
-fn tells_log_start(error: ErrorCode) -> bool {
-    !matches!(
-        error,
-        ErrorCode::CorruptMessage
-            | ErrorCode::MessageTooLarge
-            | ErrorCode::RecordListTooLarge
-            | ErrorCode::UnsupportedCompressionType
-            | ErrorCode::KafkaStorageError
-            | ErrorCode::UnknownTopicOrPartition
-    )
-}
-
-/// What a fetch found, in the order of its plan.
-#[derive(Debug)]
-pub(crate) struct Fetched {
-    pub(crate) partitions: Vec<FetchedPartition>,
-    pub(crate) bytes: usize,
-    /// A partition could be found and not read: the client should hear of it at once.
-    pub(crate) has_read_error: bool,
-}
-
-/// One partition of a fetch.
-#[derive(Debug)]
-pub(crate) struct FetchedPartition {
-    pub(crate) error: ErrorCode,
-    pub(crate) high_watermark: Offset,
-    pub(crate) last_stable_offset: Offset,
-    pub(crate) log_start_offset: Offset,
-    /// Only for a reader of committed records, and empty for a partition that is unknown.
-    pub(crate) aborted_transactions: Option<Vec<AbortedTransaction>>,
-    /// The epoch and offset up to which the client's log and this one agree, if the client's went another way (KIP-320).
-    pub(crate) diverging: Option<(LeaderEpoch, Offset)>,
-    pub(crate) records: Vec<Piece>,
-}
-
-impl FetchedPartition {
-    /// A partition with an error has no offsets, so that the client looks them up.
-    fn failed(error: ErrorCode) -> FetchedPartition {
-        let none = Offset(-1);
-        FetchedPartition {
-            error,
-            high_watermark: none,
-            last_stable_offset: none,
-            log_start_offset: none,
-            aborted_transactions: None,
-            diverging: None,
-            records: Vec::new(),
-        }
-    }
-
-    /// Where a log stands, without records.
-    fn empty(log: &UnifiedLog) -> FetchedPartition {
-        FetchedPartition {
-            error: ErrorCode::None,
-            high_watermark: log.high_watermark(),
-            last_stable_offset: log.last_stable_offset(),
-            log_start_offset: log.log_start_offset(),
-            ..FetchedPartition::failed(ErrorCode::None)
-        }
-    }
-}
-
 /// Logs and those who wait for them.
 pub(crate) struct ReplicaManager {
     logs: Arc<LogDirectory>,
-    produces: Mutex<Purgatory<LogKey, DelayedProduce>>,
-    fetches: Mutex<Purgatory<LogKey, FetchPlan>>,
+    produces: Purgatory<LogKey, DelayedProduce>,
+    fetches: Purgatory<LogKey, FetchPlan>,
     sessions: Mutex<FetchSessionCache>,
     random: Mutex<ChaCha12Rng>,
-    syncs: Arc<SyncQueue>,
+    syncs: SyncQueue,
     deadlines: Arc<Deadlines>,
     must_stop: AtomicBool,
 }
@@ -158,15 +51,15 @@ pub(crate) struct ReplicaManager {
 impl ReplicaManager {
     pub(crate) fn new(
         logs: Arc<LogDirectory>,
-        syncs: Arc<SyncQueue>,
+        syncs: SyncQueue,
         deadlines: Arc<Deadlines>,
         sessions: FetchSessionCache,
         random: ChaCha12Rng,
     ) -> ReplicaManager {
         ReplicaManager {
             logs,
-            produces: Mutex::new(Purgatory::new()),
-            fetches: Mutex::new(Purgatory::new()),
+            produces: Purgatory::new(),
+            fetches: Purgatory::new(),
             sessions: Mutex::new(sessions),
             random: Mutex::new(random),
             syncs,
@@ -188,6 +81,11 @@ impl ReplicaManager {
     /// Asks for one sync of all these partitions.
     pub(crate) fn want_sync<'a>(&self, partitions: impl IntoIterator<Item = &'a Arc<Partition>>) {
         self.syncs.want(partitions.into_iter().map(|partition| (partition.key, &partition.log)));
+    }
+
+    /// Asks for a sync of this partition, and of all else that is written by then.
+    pub(crate) fn want_sync_with_all(&self, partition: &Partition) {
+        self.syncs.want_with_all(partition.key, &partition.log);
     }
 
     /// Asks for the syncs that `flush.ms` makes due.
@@ -248,29 +146,30 @@ impl ReplicaManager {
         timeout_ms: i32,
         delayed: DelayedProduce,
     ) -> Vec<Completion> {
-        let keys: Vec<LogKey> = delayed.awaited.iter().map(|awaited| awaited.partition.key).collect();
+        let keys: BTreeSet<LogKey> = delayed.awaited.iter().map(|awaited| awaited.partition.key).collect();
         let deadline = now.instant.after_ms(i64::from(timeout_ms));
-        self.produces().watch(ticket, delayed, keys.clone(), deadline);
+        let parked = self.produces.watch(ticket, delayed, keys, deadline);
         // Only now: the expiry role, once awake, must find it.
         self.deadlines.add(deadline);
         // The sync may have ended between the append and the watch: then nobody would come again.
-        keys.iter().flat_map(|key| self.complete_produces(*key)).collect()
+        answered_produces(self.produces.complete_one(parked, DelayedProduce::is_complete))
     }
 
     /// Reads all partitions of a plan: each gets its own maximum, what is left of the whole, and the first that has any data at least
     /// one whole batch.
     pub(crate) fn fetch(&self, plan: &FetchPlan) -> Fetched {
-        let mut fetched = Fetched { partitions: Vec::new(), bytes: 0, has_read_error: false };
+        let mut fetched = Fetched { partitions: Vec::new(), bytes: 0, ends_wait: false };
         for partition in &plan.partitions {
             let read = self.read(plan, partition, fetched.bytes);
             let read = read.unwrap_or_else(|error| {
                 // A client that asks for what is unknown waits, as in Kafka: it may come into being.
                 let is_unknown = matches!(error, ErrorCode::UnknownTopicOrPartition | ErrorCode::UnknownTopicId);
-                fetched.has_read_error |= partition.source.is_ok() || !is_unknown;
+                fetched.ends_wait |= partition.source.is_ok() || !is_unknown;
                 // Kafka's answers differ here between what is unknown and what cannot be read.
                 let aborted_transactions = is_unknown.then(Vec::new);
                 FetchedPartition { aborted_transactions, ..FetchedPartition::failed(error) }
             });
+            fetched.ends_wait |= read.diverging.is_some();
             fetched.bytes += read.records.iter().map(Piece::bytes).sum::<usize>();
             fetched.partitions.push(read);
         }
@@ -321,20 +220,15 @@ impl ReplicaManager {
         self.sessions().open(now, uses_topic_ids, told, || random.next_u32())
     }
 
-    /// Whether a topic with this id exists.
-    pub(crate) fn knows_topic(&self, topic_id: TopicId) -> bool {
-        self.find_by_id(topic_id, PartitionIndex(0)).is_some()
-    }
-
     /// Parks a fetch until enough bytes are there. Returns it at once if they are by now.
     pub(crate) fn park_fetch(&self, now: Now, ticket: Ticket, wait_ms_max: i32, plan: FetchPlan) -> Vec<Completion> {
         let keys = plan.keys();
         let deadline = now.instant.after_ms(i64::from(wait_ms_max));
-        self.fetches().watch(ticket, plan, keys.clone(), deadline);
+        let parked = self.fetches.watch(ticket, plan, keys, deadline);
         // Only now: the expiry role, once awake, must find it.
         self.deadlines.add(deadline);
         // Data may have come between the read and the watch: then nobody would come again.
-        keys.iter().flat_map(|key| self.complete_fetches(now, *key)).collect()
+        self.answered(now, self.fetches.complete_one(parked, |plan| plan.is_complete(self)))
     }
 
     /// Completes the fetches that the growth of a log's readable part satisfies.
@@ -411,61 +305,50 @@ impl ReplicaManager {
 
     /// Ends what has waited long enough.
     pub(crate) fn expire(&self, now: Now) -> Vec<Completion> {
-        let produces = self.produces().expire(now.instant);
-        let fetches = self.fetches().expire(now.instant);
-        let produces =
-            produces.into_iter().map(|(ticket, delayed)| Completion { ticket, answer: delayed.answer(ticket) });
-        let fetches = fetches
-            .into_iter()
-            .map(|(ticket, plan)| Completion { ticket, answer: plan.answer(now.instant, self, ticket) });
-        produces.chain(fetches).collect()
+        let mut completions = answered_produces(self.produces.expire(now.instant));
+        completions.extend(self.answered(now, self.fetches.expire(now.instant)));
+        completions
     }
 
     /// Ends every parked fetch with what there is: the broker is about to stop.
     pub(crate) fn release_fetches(&self, now: Now) -> Vec<Completion> {
-        let released = self.fetches().expire(Instant(u64::MAX));
-        self.answered(now, released)
+        self.answered(now, self.fetches.expire(Instant(u64::MAX)))
     }
 
     /// The next deadline of anything parked.
     pub(crate) fn next_deadline(&self) -> Option<Instant> {
-        [self.produces().next_deadline(), self.fetches().next_deadline()].into_iter().flatten().min()
+        [self.produces.next_deadline(), self.fetches.next_deadline()].into_iter().flatten().min()
     }
 
     /// Ends the parked fetch of a connection with what there is.
     pub(crate) fn peer_finished(&self, now: Now, connection: ConnectionId) -> Vec<Completion> {
-        let released = self.fetches().remove_connection(connection);
-        self.answered(now, released)
+        self.answered(now, self.fetches.remove_connection(connection))
     }
 
     /// Forgets what a connection waits for: nobody is there to be answered.
     pub(crate) fn connection_closed(&self, connection: ConnectionId) {
-        self.produces().remove_connection(connection);
-        self.fetches().remove_connection(connection);
+        self.produces.remove_connection(connection);
+        self.fetches.remove_connection(connection);
     }
 
     fn complete_produces(&self, key: LogKey) -> Vec<Completion> {
-        let done = self.produces().complete_where(&key, |delayed| delayed.is_complete());
-        done.into_iter().map(|(ticket, delayed)| Completion { ticket, answer: delayed.answer(ticket) }).collect()
+        answered_produces(self.produces.complete_where(&key, DelayedProduce::is_complete))
     }
 
     fn complete_fetches(&self, now: Now, key: LogKey) -> Vec<Completion> {
-        let done = self.fetches().complete_where(&key, |plan| plan.is_complete(self));
-        self.answered(now, done)
+        self.answered(now, self.fetches.complete_where(&key, |plan| plan.is_complete(self)))
     }
 
     /// The answers of fetches, with what there is now.
-    fn answered(&self, now: Now, fetches: Vec<(Ticket, FetchPlan)>) -> Vec<Completion> {
-        let answer =
-            |(ticket, plan): (Ticket, FetchPlan)| Completion { ticket, answer: plan.answer(now.instant, self, ticket) };
+    fn answered(&self, now: Now, fetches: impl IntoIterator<Item = (Ticket, Arc<FetchPlan>)>) -> Vec<Completion> {
+        let answer = |(ticket, plan): (Ticket, Arc<FetchPlan>)| Completion {
+            ticket,
+            answer: plan.answer(now.instant, self, ticket),
+        };
         fetches.into_iter().map(answer).collect()
     }
+}
 
-    fn produces(&self) -> MutexGuard<'_, Purgatory<LogKey, DelayedProduce>> {
-        self.produces.lock().expect("nobody panics while holding the purgatory: panics abort the process")
-    }
-
-    fn fetches(&self) -> MutexGuard<'_, Purgatory<LogKey, FetchPlan>> {
-        self.fetches.lock().expect("nobody panics while holding the purgatory: panics abort the process")
-    }
+fn answered_produces(produces: impl IntoIterator<Item = (Ticket, Arc<DelayedProduce>)>) -> Vec<Completion> {
+    produces.into_iter().map(|(ticket, delayed)| Completion { ticket, answer: delayed.answer(ticket) }).collect()
 }

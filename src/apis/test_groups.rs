@@ -13,14 +13,16 @@ use rand_chacha::ChaCha12Rng;
 use super::answer::{Answer, Completion};
 use super::deadlines::Deadlines;
 use super::group_coordinator_service::GroupCoordinatorService;
+use super::group_shard::ShardSettings;
 use super::log_directory::FollowedChange;
-use super::sync_queue::SyncQueue;
 use super::test_apis::{NobodySleeps, TestApis, batch, whole};
 use crate::coordinator::group::{DurableState, GroupSettings};
+use crate::error_code::ErrorCode;
 use crate::log::{AppendOrigin, Durability};
 use crate::protocol::messages::delete_groups::{DeleteGroupsRequest, DeleteGroupsResponse};
 use crate::protocol::messages::delete_topics::DeleteTopicsRequest;
 use crate::protocol::messages::describe_groups::{DescribeGroupsRequest, DescribeGroupsResponse};
+use crate::protocol::messages::fetch::{FetchPartition, FetchRequest, FetchTopic};
 use crate::protocol::messages::find_coordinator::{FindCoordinatorRequest, FindCoordinatorResponse};
 use crate::protocol::messages::heartbeat::{HeartbeatRequest, HeartbeatResponse};
 use crate::protocol::messages::join_group::{JoinGroupRequest, JoinGroupRequestProtocol, JoinGroupResponse};
@@ -204,6 +206,35 @@ fn a_refused_append_is_told_after_those_that_were_written_before_it() {
     assert!(matches!(outcome.answer, Answer::Later));
     let answered: Vec<Ticket> = broker.sync().iter().map(|completion| completion.ticket).collect();
     assert_eq!(answered, [first, second]);
+}
+
+#[test]
+fn a_commit_that_is_not_on_the_disk_in_time_is_told_so_once_and_counts_when_it_is() {
+    let mut broker = broker();
+    let (ticket, outcome) = broker.send(ApiKey::OffsetCommit, 7, &commit_of("g", "t", 0, 3));
+    assert!(matches!(outcome.answer, Answer::Later));
+    assert!(answer_to(ticket, after_ms(&mut broker, 4_999)).is_none());
+    assert!(broker.apis.next_deadline().is_some_and(|next| next <= broker.now.instant.after_ms(1)));
+    let answer = answer_to(ticket, after_ms(&mut broker, 1)).expect("offsets.commit.timeout.ms is over");
+    let response: OffsetCommitResponse<'_> = read(&answer, 7);
+    assert_eq!(response.topics[0].partitions[0].error_code, ErrorCode::CoordinatorNotAvailable.code());
+    assert!(answer_to(ticket, broker.sync()).is_none(), "nobody is answered twice");
+    assert_eq!(committed(&mut broker, "g"), 3);
+}
+
+#[test]
+fn whoever_reads_the_log_of_groups_is_answered_by_a_commit_that_waits_for_no_sync() {
+    let mut broker = TestApis::with(&["offsets.topic.num.partitions=1", "klamm.acks.all.fsync=false"]);
+    broker.create("t", 1, &[]);
+    assert_eq!(coordinator_error(&mut broker, 0), 0);
+    let partition = FetchPartition { partition_max_bytes: 100, ..Default::default() };
+    let topics = vec![FetchTopic { topic: "__consumer_offsets", partitions: vec![partition], ..Default::default() }];
+    let fetch = FetchRequest { max_wait_ms: 60_000, min_bytes: 1, max_bytes: 1_000, topics, ..Default::default() };
+    let (fetch, outcome) = broker.send(ApiKey::Fetch, 12, &fetch);
+    assert!(matches!(outcome.answer, Answer::Later));
+    let outcome = broker.send(ApiKey::OffsetCommit, 7, &commit_of("g", "t", 0, 3)).1;
+    assert!(matches!(outcome.answer, Answer::Respond(_)));
+    assert!(answer_to(fetch, outcome.completions).is_some());
 }
 
 #[test]
@@ -428,8 +459,8 @@ fn a_log_that_cannot_be_opened_does_not_lead_its_groups_to_another_coordinator()
     let wake = Arc::new(NobodySleeps);
     let service = GroupCoordinatorService::new(
         GroupSettings::default(),
-        Durability::Synced,
-        Arc::new(SyncQueue::new(wake.clone())),
+        ShardSettings { durability: Durability::Synced, commit_timeout_ms: 5_000 },
+        Arc::clone(broker.apis.replica_manager()),
         Arc::new(Deadlines::new(wake)),
         ChaCha12Rng::from_seed([0; 32]),
     );

@@ -1,12 +1,20 @@
 //! What requests get that no sane client sends.
 
-use super::answer::Answer;
-use super::test_apis::{TestApis, batch};
+use super::answer::{Answer, Completion};
+use super::test_apis::{TestApis, batch, whole};
 use crate::error_code::ErrorCode;
+use crate::limits::ANSWER_BYTES_MAX;
+use crate::protocol::messages::delete_topics::DeleteTopicsRequest;
+use crate::protocol::messages::describe_configs::{
+    DescribeConfigsRequest, DescribeConfigsResource, DescribeConfigsResponse,
+};
+use crate::protocol::messages::describe_groups::DescribeGroupsRequest;
 use crate::protocol::messages::fetch::{FetchPartition, FetchRequest, FetchResponse, FetchTopic};
+use crate::protocol::messages::find_coordinator::FindCoordinatorRequest;
 use crate::protocol::messages::metadata::{MetadataRequest, MetadataRequestTopic, MetadataResponse};
+use crate::protocol::messages::offset_fetch::{OffsetFetchRequest, OffsetFetchRequestGroup};
 use crate::protocol::messages::produce::{PartitionProduceData, ProduceRequest, ProduceResponse, TopicProduceData};
-use crate::protocol::{ApiKey, RecordsField};
+use crate::protocol::{ApiKey, Decoder, Message, RecordsField};
 use crate::record::RecordBatchBuilder;
 use crate::types::{ProducerEpoch, ProducerId, TopicId};
 
@@ -128,4 +136,134 @@ fn a_topic_with_neither_name_nor_id_is_refused_and_so_is_an_id_before_its_time()
         let topic = &response.topics[0];
         assert_eq!((topic.error_code, topic.topic_id), (ErrorCode::InvalidRequest.code(), topic_id));
     }
+}
+
+fn is_closed<'a, M: Message<'a>>(apis: &mut TestApis, api_key: ApiKey, version: i16, message: &M) -> bool {
+    matches!(apis.send(api_key, version, message).1.answer, Answer::Close(_))
+}
+
+#[test]
+fn an_answer_that_would_be_much_longer_than_its_request_closes_the_connection() {
+    let mut apis = TestApis::new();
+    let broker = || DescribeConfigsResource { resource_type: 4, resource_name: "1", configuration_keys: None };
+    let of = |count: usize| DescribeConfigsRequest {
+        resources: (0..count).map(|_| broker()).collect(),
+        include_synonyms: true,
+        include_documentation: true,
+    };
+    let one = apis.ask_now(ApiKey::DescribeConfigs, 4, &of(2));
+    assert_eq!(one.read::<DescribeConfigsResponse<'_>>().results.len(), 2, "a name may be repeated, as in Kafka");
+    assert!(is_closed(&mut apis, ApiKey::DescribeConfigs, 4, &of(10_000)));
+
+    let groups = |count: usize| DescribeGroupsRequest { groups: vec![""; count], ..Default::default() };
+    assert!(!is_closed(&mut apis, ApiKey::DescribeGroups, 5, &groups(10)));
+    assert!(is_closed(&mut apis, ApiKey::DescribeGroups, 5, &groups(ANSWER_BYTES_MAX / 500)));
+
+    let groups = |count: usize| OffsetFetchRequest {
+        groups: (0..count).map(|_| OffsetFetchRequestGroup::default()).collect(),
+        ..Default::default()
+    };
+    assert!(!is_closed(&mut apis, ApiKey::OffsetFetch, 8, &groups(10)));
+    assert!(is_closed(&mut apis, ApiKey::OffsetFetch, 8, &groups(ANSWER_BYTES_MAX / 100)));
+
+    let keys = |count: usize| FindCoordinatorRequest { coordinator_keys: vec![""; count], ..Default::default() };
+    assert!(is_closed(&mut apis, ApiKey::FindCoordinator, 4, &keys(ANSWER_BYTES_MAX / 50)));
+}
+
+/// A fetch of some partitions, by name and offset, that waits for long.
+fn waiting_fetch<'a>(partitions: &[(&'a str, i64, i32)]) -> FetchRequest<'a> {
+    let topics = partitions.iter().map(|(topic, fetch_offset, last_fetched_epoch)| FetchTopic {
+        topic,
+        partitions: vec![FetchPartition {
+            fetch_offset: *fetch_offset,
+            last_fetched_epoch: *last_fetched_epoch,
+            partition_max_bytes: 100,
+            ..Default::default()
+        }],
+        ..Default::default()
+    });
+    FetchRequest { max_wait_ms: 60_000, min_bytes: 1, max_bytes: 1_000, topics: topics.collect(), ..Default::default() }
+}
+
+#[test]
+fn a_fetch_that_has_nothing_to_wait_for_is_answered_at_once() {
+    let mut apis = with_topics();
+    apis.produce("a", &[1]);
+    let mut error = |request| {
+        apis.ask_now(ApiKey::Fetch, 12, &request).read::<FetchResponse<'_>>().responses[0].partitions[0].error_code
+    };
+    assert_eq!(error(waiting_fetch(&[("none", 0, -1)])), ErrorCode::UnknownTopicOrPartition.code());
+    let diverging = error(waiting_fetch(&[("b", 5, 0)]));
+    assert_eq!(diverging, 0, "its history is not the log's");
+    let waits = apis.send(ApiKey::Fetch, 12, &waiting_fetch(&[("none", 0, -1), ("b", 0, -1)])).1.answer;
+    assert!(matches!(waits, Answer::Later), "what is known may grow: {waits:?}");
+}
+
+#[test]
+fn a_fetch_answers_each_partition_once_as_it_was_named_last() {
+    let mut apis = with_topics();
+    apis.produce("a", &[1]);
+    apis.produce("a", &[2]);
+    let response = apis.ask_now(ApiKey::Fetch, 12, &waiting_fetch(&[("a", 9, -1), ("b", 0, -1), ("a", 1, -1)]));
+    let response: FetchResponse<'_> = response.read();
+    let told: Vec<_> = response.responses.iter().map(|topic| (topic.topic, topic.partitions.len())).collect();
+    assert_eq!(told, [("a", 1), ("b", 1)]);
+    assert_eq!(response.responses[0].partitions[0].error_code, 0, "offset 9 would be out of range");
+}
+
+#[test]
+fn a_topic_that_is_made_again_under_a_session_is_inconsistent_with_its_id() {
+    let mut apis = with_topics();
+    let topic_id = apis.log("a", 0).topic_id().unwrap();
+    let fetch = |session_id, session_epoch, topics| FetchRequest {
+        max_bytes: 1_000,
+        session_id,
+        session_epoch,
+        topics,
+        ..Default::default()
+    };
+    let partition = FetchPartition { partition_max_bytes: 100, ..Default::default() };
+    let topics = vec![FetchTopic { topic_id, partitions: vec![partition], ..Default::default() }];
+    let opened = apis.ask_now(ApiKey::Fetch, 13, &fetch(0, 0, topics));
+    let session_id = opened.read::<FetchResponse<'_>>().session_id;
+    let error = |apis: &mut TestApis, epoch| {
+        let response = apis.ask_now(ApiKey::Fetch, 13, &fetch(session_id, epoch, Vec::new()));
+        response.read::<FetchResponse<'_>>().responses[0].partitions[0].error_code
+    };
+    apis.ask(ApiKey::DeleteTopics, 1, &DeleteTopicsRequest { topic_names: vec!["a"], ..Default::default() });
+    assert_eq!(error(&mut apis, 1), ErrorCode::UnknownTopicOrPartition.code());
+    apis.create("a", 1, &[]);
+    assert_eq!(error(&mut apis, 2), ErrorCode::InconsistentTopicId.code());
+}
+
+#[test]
+fn clients_that_do_not_know_storage_errors_are_sent_to_look_for_the_leader() {
+    let mut apis = with_topics();
+    apis.log("a", 0).sync_failed();
+    let mut error = |version| {
+        let response = apis.ask_now(ApiKey::Fetch, version, &waiting_fetch(&[("a", 0, -1)]));
+        response.read::<FetchResponse<'_>>().responses[0].partitions[0].error_code
+    };
+    assert_eq!(error(5), ErrorCode::NotLeaderOrFollower.code());
+    assert_eq!(error(6), ErrorCode::KafkaStorageError.code());
+}
+
+#[test]
+fn a_produce_that_is_not_synced_in_time_is_told_its_offset_beside_the_error() {
+    let mut apis = with_topics();
+    apis.produce("a", &[1]);
+    let one = batch(&[2]);
+    let (ticket, outcome) = apis.send(ApiKey::Produce, 12, &produce(-1, &one, &[]));
+    assert!(matches!(outcome.answer, Answer::Later));
+    apis.now.instant = apis.now.instant.after_ms(1_000);
+    let completions = apis.apis.expire(apis.now);
+    let [Completion { ticket: answered, answer: Answer::Respond(pieces) }] = &completions[..] else {
+        panic!("one answer is due: {completions:?}")
+    };
+    assert_eq!(*answered, ticket);
+    let bytes = whole(pieces);
+    let mut decoder = Decoder::new(&bytes[5..]);
+    let response = ProduceResponse::decode(&mut decoder, 12).unwrap();
+    let answer = &response.responses[0].partition_responses[0];
+    assert_eq!((answer.error_code, answer.base_offset), (ErrorCode::RequestTimedOut.code(), 1));
 }

@@ -1,9 +1,8 @@
 //! How topics come, grow, are described and go, as a client sees it.
 
 use super::answer::Answer;
-use super::test_apis::TestApis;
+use super::test_apis::{TestApis, whole};
 use crate::error_code::ErrorCode;
-use crate::protocol::ApiKey;
 use crate::protocol::messages::create_partitions::{
     CreatePartitionsRequest, CreatePartitionsResponse, CreatePartitionsTopic,
 };
@@ -19,8 +18,10 @@ use crate::protocol::messages::describe_topic_partitions::{
     Cursor, DescribeTopicPartitionsRequest, DescribeTopicPartitionsResponse, TopicRequest,
 };
 use crate::protocol::messages::fetch::{FetchPartition, FetchRequest, FetchResponse, FetchTopic};
+use crate::protocol::messages::init_producer_id::{InitProducerIdRequest, InitProducerIdResponse};
 use crate::protocol::messages::metadata::{MetadataRequest, MetadataRequestTopic, MetadataResponse};
-use crate::types::{PartitionIndex, TopicId};
+use crate::protocol::{ApiKey, Decoder, Message};
+use crate::types::{PartitionIndex, Ticket, TopicId};
 
 fn new_topic(name: &str, num_partitions: i32) -> CreatableTopic<'_> {
     CreatableTopic { name, num_partitions, replication_factor: -1, ..Default::default() }
@@ -358,4 +359,53 @@ fn a_cursor_outside_of_what_is_asked_for_is_an_invalid_request() {
     let invalid = -i32::from(ErrorCode::InvalidRequest.code());
     assert_eq!(page(&mut apis, &["a"], 2, Some(("b", 0))).0, [("a".to_owned(), invalid)]);
     assert_eq!(page(&mut apis, &["a"], 2, Some(("a", -1))).0, [("a".to_owned(), invalid)]);
+}
+
+/// The answers after so much time, without a sync: each with who gets it.
+fn answers_after_ms(apis: &mut TestApis, milliseconds: i64) -> Vec<(Ticket, Vec<u8>)> {
+    apis.now.instant = apis.now.instant.after_ms(milliseconds);
+    assert!(apis.apis.next_deadline().is_some_and(|next| next <= apis.now.instant));
+    let answers = apis.apis.expire(apis.now).into_iter().map(|completion| match completion.answer {
+        Answer::Respond(pieces) => (completion.ticket, whole(&pieces)),
+        answer => panic!("no answer: {answer:?}"),
+    });
+    answers.collect()
+}
+
+#[test]
+fn a_decision_that_is_not_on_the_disk_in_time_is_told_so_once_and_holds_when_it_is() {
+    let mut apis = TestApis::new();
+    let creation = CreateTopicsRequest { timeout_ms: 1_000, ..creation(vec![new_topic("a", 1)]) };
+    let (ticket, outcome) = apis.send(ApiKey::CreateTopics, 4, &creation);
+    assert!(matches!(outcome.answer, Answer::Later));
+    let answers = answers_after_ms(&mut apis, 1_000);
+    assert_eq!(answers.len(), 1);
+    assert_eq!(answers[0].0, ticket);
+    let response = CreateTopicsResponse::decode(&mut Decoder::new(&answers[0].1[4..]), 4).unwrap();
+    assert_eq!(response.topics[0].error_code, ErrorCode::RequestTimedOut.code());
+    assert!(apis.sync().iter().all(|completion| completion.ticket != ticket), "nobody is answered twice");
+    assert!(apis.apis.image().topic("a").is_some());
+}
+
+#[test]
+fn who_waits_for_a_topic_or_a_producer_id_is_answered_without_it_in_the_end() {
+    let mut apis = TestApis::new();
+    let asked =
+        MetadataRequest { topics: Some(vec![named("a")]), allow_auto_topic_creation: true, ..Default::default() };
+    let (metadata, outcome) = apis.send(ApiKey::Metadata, 8, &asked);
+    assert!(matches!(outcome.answer, Answer::Later));
+    let (init, outcome) = apis.send(
+        ApiKey::InitProducerId,
+        1,
+        &InitProducerIdRequest { transactional_id: None, producer_id: -1, producer_epoch: -1, ..Default::default() },
+    );
+    assert!(matches!(outcome.answer, Answer::Later));
+    let answers = answers_after_ms(&mut apis, 30_000);
+    let tickets: Vec<Ticket> = answers.iter().map(|(ticket, _)| *ticket).collect();
+    assert_eq!(tickets, [metadata, init]);
+    let response = MetadataResponse::decode(&mut Decoder::new(&answers[0].1[4..]), 8).unwrap();
+    assert_eq!(response.topics[0].error_code, ErrorCode::UnknownTopicOrPartition.code());
+    let response = InitProducerIdResponse::decode(&mut Decoder::new(&answers[1].1[4..]), 1).unwrap();
+    assert_eq!(response.error_code, ErrorCode::CoordinatorLoadInProgress.code());
+    assert!(apis.sync().is_empty(), "nobody is answered twice");
 }

@@ -194,7 +194,7 @@ impl UnifiedLog {
         let Err(error) = active.append(&append.headers, &pieces, settings) else { return Ok(()) };
         let is_poisoned = matches!(error, DiskError::Poisoned { .. });
         if is_poisoned || active.cut_back().is_err() {
-            state.status = LogStatus::Offline;
+            self.set_status(state, LogStatus::Offline);
             return Err(AppendError::Disk(error));
         }
         Err(refusal(error))

@@ -24,7 +24,7 @@ impl UnifiedLog {
         state.producers.take_snapshot()?;
         state.epochs.flush()?;
         state.segments.values_mut().for_each(LogSegment::close);
-        state.status = LogStatus::Closed;
+        self.set_status(&mut state, LogStatus::Closed);
         Ok(true)
     }
 
@@ -40,7 +40,7 @@ impl UnifiedLog {
     /// Takes no more requests, and moves the folder to `to`, where it waits for its removal or is left alone.
     pub(super) fn delete(&self, to: &Path) -> Result<(), DiskError> {
         let mut state = self.lock();
-        state.status = LogStatus::Deleted;
+        self.set_status(&mut state, LogStatus::Deleted);
         state.segments.values_mut().for_each(LogSegment::close);
         self.disk.rename(&state.directory, to)?;
         state.move_to(&Arc::from(to));

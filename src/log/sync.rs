@@ -196,7 +196,7 @@ impl UnifiedLog {
                     state.sync.owe_directory(directory);
                 }
                 Ok(false) => {}
-                Err(_) => state.status = LogStatus::Offline,
+                Err(_) => self.set_status(&mut state, LogStatus::Offline),
             }
         }
         state.advance_high_watermark();
@@ -205,7 +205,7 @@ impl UnifiedLog {
 
     /// Takes note that a sync failed: nobody knows what is on disk, so the log goes offline for good.
     pub fn sync_failed(&self) {
-        self.lock().status = LogStatus::Offline;
+        self.set_status(&mut self.lock(), LogStatus::Offline);
     }
 
     /// Whether `flush.messages` or `flush.ms` ask for a sync now.

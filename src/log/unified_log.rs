@@ -104,7 +104,7 @@ impl LogState {
     }
 }
 
-/// Offsets as of the end of the last change, to be read without the lock.
+/// Offsets and status as of the end of the last change, to be read without the lock.
 #[derive(Debug, Default)]
 struct OffsetSnapshot {
     log_start: AtomicI64,
@@ -112,6 +112,8 @@ struct OffsetSnapshot {
     last_stable: AtomicI64,
     durable_end: AtomicI64,
     end: AtomicI64,
+    is_offline: AtomicBool,
+    is_deleted: AtomicBool,
 }
 
 /// What a loader hands over to make a log of.
@@ -295,12 +297,19 @@ impl UnifiedLog {
 
     /// Whether a disk error took it offline.
     pub fn is_offline(&self) -> bool {
-        self.lock().status == LogStatus::Offline
+        self.offsets.is_offline.load(Ordering::Acquire)
     }
 
     /// Whether its partition is gone.
     pub fn is_deleted(&self) -> bool {
-        self.lock().status == LogStatus::Deleted
+        self.offsets.is_deleted.load(Ordering::Acquire)
+    }
+
+    /// Takes another status, for those who ask without the lock too.
+    pub(super) fn set_status(&self, state: &mut LogState, status: LogStatus) {
+        state.status = status;
+        self.offsets.is_offline.store(status == LogStatus::Offline, Ordering::Release);
+        self.offsets.is_deleted.store(status == LogStatus::Deleted, Ordering::Release);
     }
 
     /// The folder it lies in.
@@ -346,7 +355,7 @@ impl UnifiedLog {
             Ok(segment) => segment,
             Err(error) => {
                 if !matches!(error, DiskError::Full { .. }) {
-                    state.status = LogStatus::Offline;
+                    self.set_status(state, LogStatus::Offline);
                 }
                 return Err(error);
             }

@@ -50,7 +50,7 @@ pub use elections::elect_leaders;
 pub use image::{MetadataImage, TopicImage};
 pub use loader::{LoadError, MetadataLoader, encode_batch};
 pub use partition_registration::{DIRECTORY_UNASSIGNED, PartitionChange, PartitionRegistration};
-pub use placement::{Location, Placement, java_string_hash};
+pub use placement::{Location, Placement};
 pub use producer_ids::{PRODUCER_ID_BLOCK_SIZE, ProducerIdsBlock, allocate_producer_ids};
 pub use random_uuid::random_uuid;
 pub use record::{BrokerRegistrationChange, MetadataRecord};

@@ -8,7 +8,6 @@ use std::sync::Arc;
 use crate::types::{BrokerId, LeaderEpoch, PartitionIndex};
 
 use super::image::{MetadataImage, TopicImage};
-use super::partition_registration::PartitionRegistration;
 
 /// Where a partition is served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,13 +48,8 @@ impl Placement {
         &self.image
     }
 
-    /// Where a partition is served, by its topic's name.
-    pub fn locate(&self, topic: &str, partition: PartitionIndex) -> Location {
-        self.image.topic(topic).map_or(Location::Unknown, |topic| self.locate_in(topic, partition))
-    }
-
-    /// Where a partition of a topic that is at hand is served.
-    pub fn locate_in(&self, topic: &TopicImage, partition: PartitionIndex) -> Location {
+    /// Where a partition of a topic is served.
+    fn locate_in(&self, topic: &TopicImage, partition: PartitionIndex) -> Location {
         let Some(registration) = topic.partitions.get(&partition) else { return Location::Unknown };
         let leader_epoch = registration.leader_epoch;
         match registration.leader {
@@ -63,19 +57,6 @@ impl Placement {
             Some(leader) => Location::Elsewhere { leader, leader_epoch },
             None => Location::LeaderNotAvailable,
         }
-    }
-
-    /// Whether this broker has a log of the partition.
-    pub fn is_replica(&self, partition: &PartitionRegistration) -> bool {
-        partition.replicas.contains(&self.broker_id)
-    }
-
-    /// The partitions that this broker has logs of, sorted by topic name.
-    pub fn local_partitions(&self) -> impl Iterator<Item = (&Arc<TopicImage>, PartitionIndex, &PartitionRegistration)> {
-        self.image
-            .topics()
-            .flat_map(|topic| topic.partitions.iter().map(move |(index, partition)| (topic, *index, partition)))
-            .filter(|(_, _, partition)| self.is_replica(partition))
     }
 
     /// The partition of a coordinator's topic that keeps the state of `key` (a group id or a transactional id), which is where every
@@ -99,7 +80,7 @@ impl Placement {
 }
 
 /// Java's `String.hashCode`, over UTF-16 code units: it decides where groups and transactions live, on disk too.
-pub fn java_string_hash(text: &str) -> i32 {
+fn java_string_hash(text: &str) -> i32 {
     text.encode_utf16().fold(0i32, |hash, unit| hash.wrapping_mul(31).wrapping_add(i32::from(unit)))
 }
 

@@ -4,7 +4,7 @@
 
 use bytes::Bytes;
 
-use crate::limits::FRAME_PREFIX_BYTES;
+use crate::limits::{ANSWER_BYTES_MAX, FRAME_PREFIX_BYTES};
 use crate::protocol::api_key::ApiKey;
 use crate::protocol::codec::Encoder;
 use crate::protocol::wire::Message;
@@ -37,8 +37,18 @@ impl Frame {
     }
 }
 
+/// A message has more bytes than a frame may have: [`ANSWER_BYTES_MAX`] without its holes, or 2 GiB with them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the message is too long for a frame")]
+pub struct FrameTooLong;
+
 /// A response as a frame; its header has tagged fields in flexible versions, but never for ApiVersions.
-pub fn encode_response<'a, M: Message<'a>>(api_key: ApiKey, version: i16, correlation_id: i32, message: &M) -> Frame {
+pub fn encode_response<'a, M: Message<'a>>(
+    api_key: ApiKey,
+    version: i16,
+    correlation_id: i32,
+    message: &M,
+) -> Result<Frame, FrameTooLong> {
     encode(|encoder| {
         encoder.put_i32(correlation_id);
         if api_key.response_header_version(version) >= 1 {
@@ -48,7 +58,7 @@ pub fn encode_response<'a, M: Message<'a>>(api_key: ApiKey, version: i16, correl
     })
 }
 
-/// A request as a frame.
+/// A request as a frame. For clients that know what they ask: it panics if that is too long for a frame.
 pub fn encode_request<'a, M: Message<'a>>(
     api_key: ApiKey,
     version: i16,
@@ -67,21 +77,26 @@ pub fn encode_request<'a, M: Message<'a>>(
         }
         message.encode(encoder, version);
     })
+    .expect("a client's own request is short")
 }
 
-fn encode(write: impl FnOnce(&mut Encoder)) -> Frame {
-    let mut encoder = Encoder::with_capacity(FRAME_CAPACITY);
+fn encode(write: impl FnOnce(&mut Encoder)) -> Result<Frame, FrameTooLong> {
+    let mut encoder = Encoder::bounded(FRAME_CAPACITY, ANSWER_BYTES_MAX);
     encoder.put_i32(0);
     write(&mut encoder);
+    if encoder.is_too_long() {
+        return Err(FrameTooLong);
+    }
     let length = encoder.length() - FRAME_PREFIX_BYTES;
-    encoder.set_i32(0, i32::try_from(length).expect("one frame is shorter than 2 GiB"));
+    encoder.set_i32(0, i32::try_from(length).map_err(|_| FrameTooLong)?);
     let (bytes, holes) = encoder.into_parts();
-    Frame { bytes: Bytes::from(bytes), holes }
+    Ok(Frame { bytes: Bytes::from(bytes), holes })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Hole, encode_request, encode_response};
+    use super::{FrameTooLong, Hole, encode_request, encode_response};
+    use crate::limits::ANSWER_BYTES_MAX;
     use crate::protocol::ApiKey;
     use crate::protocol::messages::api_versions::{ApiVersionsRequest, ApiVersionsResponse};
     use crate::protocol::messages::fetch::{FetchResponse, FetchableTopicResponse, PartitionData};
@@ -105,7 +120,7 @@ mod tests {
 
     #[test]
     fn an_api_versions_response_never_has_tagged_fields_in_its_header() {
-        let frame = encode_response(ApiKey::ApiVersions, 3, 7, &ApiVersionsResponse::default());
+        let frame = encode_response(ApiKey::ApiVersions, 3, 7, &ApiVersionsResponse::default()).unwrap();
         assert_eq!(&frame.bytes[..], &[0, 0, 0, 12, 0, 0, 0, 7, 0, 0, 1, 0, 0, 0, 0, 0]);
     }
 
@@ -114,7 +129,7 @@ mod tests {
         let partition = PartitionData { partition_index: 1, records: RecordsField::Hole(1000), ..Default::default() };
         let topic = FetchableTopicResponse { topic: "t", partitions: vec![partition], ..Default::default() };
         let response = FetchResponse { responses: vec![topic], ..Default::default() };
-        let frame = encode_response(ApiKey::Fetch, 12, 5, &response);
+        let frame = encode_response(ApiKey::Fetch, 12, 5, &response).unwrap();
         let bytes = &frame.bytes[..];
         assert_eq!(frame.holes.len(), 1);
         let Hole { at, bytes: missing } = frame.holes[0];
@@ -123,5 +138,26 @@ mod tests {
         assert_eq!(&bytes[at..], &[0, 0, 0], "tagged fields of partition, topic and response");
         assert_eq!(bytes[..4], i32::try_from(bytes.len() - 4 + 1000).unwrap().to_be_bytes());
         assert_eq!(frame.length(), bytes.len() + 1000);
+    }
+
+    #[test]
+    fn an_answer_that_no_frame_can_carry_is_refused() {
+        let of_bytes = |records: &[usize]| {
+            let partition = |bytes: &usize| PartitionData { records: RecordsField::Hole(*bytes), ..Default::default() };
+            let partitions = records.iter().map(partition).collect();
+            let topic = FetchableTopicResponse { topic: "t", partitions, ..Default::default() };
+            let response = FetchResponse { responses: vec![topic], ..Default::default() };
+            encode_response(ApiKey::Fetch, 12, 5, &response).map(|frame| frame.length())
+        };
+        let half = 1 << 30;
+        assert!(of_bytes(&[half, half - 1000]).is_ok(), "records are not held in memory");
+        assert_eq!(of_bytes(&[half, half]), Err(FrameTooLong));
+        assert_eq!(of_bytes(&[2 * half]), Err(FrameTooLong));
+
+        let bytes = vec![0; ANSWER_BYTES_MAX];
+        let partition = PartitionData { records: RecordsField::Bytes(&bytes), ..Default::default() };
+        let topic = FetchableTopicResponse { topic: "t", partitions: vec![partition], ..Default::default() };
+        let response = FetchResponse { responses: vec![topic], ..Default::default() };
+        assert_eq!(encode_response(ApiKey::Fetch, 12, 5, &response), Err(FrameTooLong));
     }
 }

@@ -16,7 +16,7 @@ pub mod wire;
 
 pub use api_key::ApiKey;
 pub use codec::{DecodeError, Decoder, Encoder};
-pub use frame::{Frame, Hole, encode_request, encode_response};
+pub use frame::{Frame, FrameTooLong, Hole, encode_request, encode_response};
 pub use header::{HeaderError, RequestHeader};
 pub use records_field::RecordsField;
 pub use wire::{Format, Message};

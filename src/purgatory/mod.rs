@@ -1,7 +1,8 @@
-//! Operations that wait for a key to be touched or for a deadline, as plain values.
+//! Operations that wait for a key to be touched or for a deadline.
 //!
-//! It must not know what it delays, nor who answers: nothing here calls back, and completions are returned to the caller.
+//! It must not know what it delays, nor who answers: it calls nobody while it is locked, and completions are returned to the caller.
 
-mod delayed_operation_purgatory;
+#[allow(clippy::module_inception)] // Named for its only noun.
+mod purgatory;
 
-pub use delayed_operation_purgatory::{OperationId, Purgatory};
+pub use purgatory::{OperationId, Purgatory};

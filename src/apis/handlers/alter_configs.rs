@@ -9,6 +9,7 @@ use crate::apis::api_request::{ApiRequest, respond};
 use crate::apis::config_schema::LayeredSchema;
 use crate::apis::kafka_apis::KafkaApis;
 use crate::error_code::ErrorCode;
+use crate::limits::DECISION_TIMEOUT_MS;
 use crate::metadata::{AlterConfigsResource, ApiError, ItemResults, alter_configs};
 use crate::protocol::DecodeError;
 use crate::protocol::messages::alter_configs::{
@@ -22,19 +23,20 @@ type Results = ItemResults<(i8, Arc<str>), ()>;
 pub(crate) fn handle(apis: &KafkaApis, now: Now, request: &ApiRequest) -> Result<Outcome, DecodeError> {
     let message: AlterConfigsRequest<'_> = request.decode()?;
     let resources: Vec<AlterConfigsResource> = message.resources.iter().map(asked).collect();
-    let decided = apis.configs().with_layers(|layers| {
+    let answer = apis.configs().with_layers(|layers| {
         let schema = LayeredSchema { layers };
         apis.decide(
             now,
             request.ticket,
+            DECISION_TIMEOUT_MS,
             |image, _| alter_configs(image, &schema, apis.broker_id(), &resources, message.validate_only),
             |results| word(request.ticket, results),
+            |error| {
+                let key = |asked: &AlterConfigsResource| (asked.resource_type, Arc::clone(&asked.resource_name));
+                let refuse = |asked| (key(asked), Err(ApiError::without_message(error)));
+                word(request.ticket, &resources.iter().map(refuse).collect())
+            },
         )
-    });
-    let answer = decided.unwrap_or_else(|error| {
-        let key = |asked: &AlterConfigsResource| (asked.resource_type, Arc::clone(&asked.resource_name));
-        let refuse = |asked| (key(asked), Err(ApiError::without_message(error)));
-        word(request.ticket, &resources.iter().map(refuse).collect())
     });
     Ok(answer.into())
 }

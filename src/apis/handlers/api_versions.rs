@@ -2,8 +2,8 @@
 //!
 //! It must not know what the other APIs do.
 
-use crate::apis::answer::{Answer, Outcome};
-use crate::apis::api_request::{ApiRequest, encode};
+use crate::apis::answer::Outcome;
+use crate::apis::api_request::{ApiRequest, respond_in};
 use crate::apis::kafka_apis::KafkaApis;
 use crate::error_code::ErrorCode;
 use crate::protocol::messages::api_versions::{ApiVersion, ApiVersionsRequest, ApiVersionsResponse};
@@ -17,7 +17,7 @@ pub(crate) fn handle(apis: &KafkaApis, request: &ApiRequest) -> Result<Outcome, 
             api_keys: vec![range_of(ApiKey::ApiVersions)],
             ..Default::default()
         };
-        return Ok(Answer::bytes(encode(request.ticket, 0, &response).bytes).into());
+        return Ok(respond_in(request.ticket, 0, &response).into());
     }
     let message: ApiVersionsRequest = request.decode()?;
     let error = refusal(apis, request.version(), &message);

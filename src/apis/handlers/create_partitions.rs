@@ -19,16 +19,18 @@ use crate::types::{BrokerId, Now, Ticket};
 pub(crate) fn handle(apis: &KafkaApis, now: Now, request: &ApiRequest) -> Result<Outcome, DecodeError> {
     let message: CreatePartitionsRequest<'_> = request.decode()?;
     let topics: Vec<CreatePartitionsTopic> = message.topics.iter().map(asked).collect();
-    let decided = apis.decide(
+    let answer = apis.decide(
         now,
         request.ticket,
+        message.timeout_ms,
         |image, _| create_partitions(image, &topics, message.validate_only),
         |results| word(request.ticket, results),
+        |error| {
+            let refuse =
+                |topic: &CreatePartitionsTopic| (Arc::clone(&topic.name), Err(ApiError::without_message(error)));
+            word(request.ticket, &topics.iter().map(refuse).collect())
+        },
     );
-    let answer = decided.unwrap_or_else(|error| {
-        let refuse = |topic: &CreatePartitionsTopic| (Arc::clone(&topic.name), Err(ApiError::without_message(error)));
-        word(request.ticket, &topics.iter().map(refuse).collect())
-    });
     Ok(answer.into())
 }
 

@@ -38,7 +38,7 @@ pub(crate) fn handle(apis: &KafkaApis, now: Now, request: &ApiRequest) -> Result
             create_topics(image, &schema, defaults, &mut draw, &topics, message.validate_only)
         };
         let word = |results: &Results| word(request.ticket, layers, &topics, results);
-        apis.decide(now, request.ticket, decide, word).unwrap_or_else(|error| {
+        apis.decide(now, request.ticket, message.timeout_ms, decide, word, |error| {
             let refuse = |topic: &CreatableTopic| (Arc::clone(&topic.name), Err(ApiError::without_message(error)));
             word(&topics.iter().map(refuse).collect())
         })
@@ -62,9 +62,10 @@ fn creatable(topic: &AskedTopic<'_>) -> CreatableTopic {
 
 fn word(ticket: Ticket, layers: Layers<'_>, topics: &[CreatableTopic], results: &Results) -> Answer {
     let has_configs = ticket.api_version >= FIRST_VERSION_WITH_CONFIGS;
+    let asked: BTreeMap<&Arc<str>, &CreatableTopic> = topics.iter().map(|topic| (&topic.name, topic)).collect();
     let configs: Vec<Vec<ConfigEntry>> = results
         .iter()
-        .map(|(name, result)| match topics.iter().find(|topic| topic.name == *name) {
+        .map(|(name, result)| match asked.get(name) {
             Some(topic) if has_configs && result.is_ok() => describe_topic(&overrides(topic), layers),
             _ => Vec::new(),
         })

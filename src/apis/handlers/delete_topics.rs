@@ -30,13 +30,15 @@ pub(crate) fn handle(apis: &KafkaApis, now: Now, request: &ApiRequest) -> Result
         };
         return Ok(refuse_all(request.ticket, &topics, error).into());
     }
-    let decided = apis.decide(
+    let answer = apis.decide(
         now,
         request.ticket,
+        message.timeout_ms,
         |image, _| delete_topics(image, &topics),
         |results| word(request.ticket, results),
+        |error| refuse_all(request.ticket, &topics, error),
     );
-    Ok(decided.unwrap_or_else(|error| refuse_all(request.ticket, &topics, error)).into())
+    Ok(answer.into())
 }
 
 fn asked_topics(message: &DeleteTopicsRequest<'_>) -> Vec<DeleteTopic> {

@@ -2,9 +2,11 @@
 //!
 //! It must not know a single key.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::apis::answer::Outcome;
+use crate::apis::answer::{Answer, Outcome};
+use crate::apis::answer_budget::{AnswerBudget, AnswerTooLong};
 use crate::apis::api_request::ApiRequest;
 use crate::apis::broker_configs::owned;
 use crate::apis::kafka_apis::KafkaApis;
@@ -17,13 +19,21 @@ use crate::protocol::messages::describe_configs::{
     DescribeConfigsResult, DescribeConfigsSynonym,
 };
 
+/// What a resource takes beside its entries, the text of a refusal included.
+const RESOURCE_BYTES: usize = 256;
+
 type Described = Result<Vec<ConfigEntry>, ApiError>;
 
 /// Answers each resource by itself.
 pub(crate) fn handle(apis: &KafkaApis, request: &ApiRequest) -> Result<Outcome, DecodeError> {
     let message: DescribeConfigsRequest<'_> = request.decode()?;
     let image = apis.image();
-    let described: Vec<Described> = message.resources.iter().map(|resource| describe(apis, &image, resource)).collect();
+    let mut budget = AnswerBudget::new();
+    let described = message.resources.iter().map(|resource| describe(apis, &image, resource, &mut budget));
+    let described = match described.collect::<Result<Vec<Described>, AnswerTooLong>>() {
+        Ok(described) => described,
+        Err(error) => return Ok(Answer::from(error).into()),
+    };
     let results = message.resources.iter().zip(&described).map(|(resource, described)| {
         let result = DescribeConfigsResult {
             resource_type: resource.resource_type,
@@ -45,20 +55,40 @@ pub(crate) fn handle(apis: &KafkaApis, request: &ApiRequest) -> Result<Outcome, 
     Ok(request.respond(&DescribeConfigsResponse { results: results.collect(), ..Default::default() }).into())
 }
 
-fn describe(apis: &KafkaApis, image: &MetadataImage, resource: &DescribeConfigsResource<'_>) -> Described {
+/// One resource. All its entries are counted, even those that the client did not ask for: they were made all the same.
+fn describe(
+    apis: &KafkaApis,
+    image: &MetadataImage,
+    resource: &DescribeConfigsResource<'_>,
+    budget: &mut AnswerBudget,
+) -> Result<Described, AnswerTooLong> {
     let name = resource.resource_name;
-    let mut entries = match ConfigResourceType::from_id(resource.resource_type) {
-        Some(ConfigResourceType::Topic) => describe_topic_of(apis, image, name)?,
-        Some(ConfigResourceType::Broker) => describe_broker_of(apis, name)?,
-        Some(ConfigResourceType::Group) => describe_group_of(apis, image, name)?,
-        Some(ConfigResourceType::BrokerLogger) => return refuse("The levels of loggers are not served."),
-        Some(ConfigResourceType::ClientMetrics) => return refuse("Subscriptions to client metrics are not served."),
-        None => return refuse(&format!("Unsupported resource type: {}", resource.resource_type)),
+    let mut described = match ConfigResourceType::from_id(resource.resource_type) {
+        Some(ConfigResourceType::Topic) => describe_topic_of(apis, image, name),
+        Some(ConfigResourceType::Broker) => describe_broker_of(apis, name),
+        Some(ConfigResourceType::Group) => describe_group_of(apis, image, name),
+        Some(ConfigResourceType::BrokerLogger) => refuse("The levels of loggers are not served."),
+        Some(ConfigResourceType::ClientMetrics) => refuse("Subscriptions to client metrics are not served."),
+        None => refuse(&format!("Unsupported resource type: {}", resource.resource_type)),
     };
-    if let Some(keys) = resource.configuration_keys.as_ref().filter(|keys| !keys.is_empty()) {
-        entries.retain(|entry| keys.contains(&entry.name.as_str()));
+    let entries = described.as_ref().map_or(0, |entries| entries.iter().map(bytes_of).sum());
+    budget.take(RESOURCE_BYTES + entries)?;
+    if let Ok(entries) = &mut described
+        && let Some(keys) = resource.configuration_keys.as_ref().filter(|keys| !keys.is_empty())
+    {
+        let keys: BTreeSet<&str> = keys.iter().copied().collect();
+        entries.retain(|entry| keys.contains(entry.name.as_str()));
     }
-    Ok(entries)
+    Ok(described)
+}
+
+/// What an entry takes in memory.
+fn bytes_of(entry: &ConfigEntry) -> usize {
+    let text = |text: &Option<String>| text.as_ref().map_or(0, String::len);
+    let synonyms = entry.synonyms.iter();
+    let synonyms =
+        synonyms.map(|synonym| size_of::<ConfigSynonym>() + synonym.name.len() + text(&synonym.value)).sum::<usize>();
+    size_of::<ConfigEntry>() + entry.name.len() + text(&entry.value) + entry.documentation.len() + synonyms
 }
 
 fn describe_topic_of(apis: &KafkaApis, image: &MetadataImage, name: &str) -> Described {

@@ -2,10 +2,11 @@
 //!
 //! It must not know how groups are kept.
 
-use crate::apis::answer::Outcome;
+use crate::apis::answer::{Answer, Outcome};
+use crate::apis::answer_budget::AnswerBudget;
 use crate::apis::api_request::ApiRequest;
 use crate::apis::kafka_apis::KafkaApis;
-use crate::coordinator::group::DescribedGroup as Described;
+use crate::coordinator::group::{DescribedGroup as Described, DescribedMember};
 use crate::error_code::ErrorCode;
 use crate::protocol::DecodeError;
 use crate::protocol::messages::describe_groups::{
@@ -18,13 +19,23 @@ const NOT_FOUND_VERSION_MIN: i16 = 6;
 /// Kafka's `AclOperation`, each a bit.
 const AUTHORIZED_OPERATIONS: i32 = 1 << 3 | 1 << 6 | 1 << 8 | 1 << 10 | 1 << 11;
 
+/// What a group takes in the answer beside its members.
+const GROUP_BYTES: usize = 512;
+/// What a member takes beside its metadata and its assignment.
+const MEMBER_BYTES: usize = 512;
+
 pub(crate) fn handle(apis: &KafkaApis, request: &ApiRequest) -> Result<Outcome, DecodeError> {
     let message: DescribeGroupsRequest<'_> = request.decode()?;
-    let described: Vec<(&str, Result<Described, ErrorCode>)> = message
-        .groups
-        .iter()
-        .map(|group_id| (*group_id, apis.groups().read(group_id, |coordinator| coordinator.describe_group(group_id))))
-        .collect();
+    let mut budget = AnswerBudget::new();
+    let mut described: Vec<(&str, Result<Described, ErrorCode>)> = Vec::new();
+    for group_id in message.groups.iter().copied() {
+        let group = apis.groups().read(group_id, |coordinator| coordinator.describe_group(group_id));
+        let members = group.as_ref().map_or(0, |group| group.members.iter().map(bytes_of).sum());
+        if let Err(error) = budget.take(GROUP_BYTES + members) {
+            return Ok(Answer::from(error).into());
+        }
+        described.push((group_id, group));
+    }
     let not_found: Vec<String> = message.groups.iter().map(|group_id| format!("Group {group_id} not found.")).collect();
     let groups = described.iter().zip(&not_found).map(|((group_id, described), not_found)| match described {
         Ok(described) => {
@@ -44,6 +55,11 @@ pub(crate) fn handle(apis: &KafkaApis, request: &ApiRequest) -> Result<Outcome, 
         Err(error) => DescribedGroup { error_code: error.code(), group_id, ..Default::default() },
     });
     Ok(request.respond(&DescribeGroupsResponse { throttle_time_ms: 0, groups: groups.collect() }).into())
+}
+
+/// What a member takes in the answer.
+fn bytes_of(member: &DescribedMember) -> usize {
+    MEMBER_BYTES + member.metadata.len() + member.assignment.len()
 }
 
 fn wire_group(group: &Described) -> DescribedGroup<'_> {

@@ -2,7 +2,7 @@
 //!
 //! It must not know how logs are kept.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::apis::answer::Outcome;
@@ -23,21 +23,25 @@ const UNKNOWN_BYTES: i64 = -1;
 /// Answers with every directory; null topics ask for all.
 pub(crate) fn handle(apis: &KafkaApis, request: &ApiRequest) -> Result<Outcome, DecodeError> {
     let message: DescribeLogDirsRequest<'_> = request.decode()?;
+    let asked = message.topics.as_deref().map(asked_partitions);
     let mut logs = apis.logs();
-    logs.retain(|log| is_asked(&message, log));
+    logs.retain(|log| is_asked(asked.as_ref(), log));
     let directories = apis.log_directories();
     let paths: Vec<String> = directories.iter().map(|directory| directory.path.display().to_string()).collect();
     let results = directories.iter().zip(&paths).map(|(directory, path)| describe(apis, directory, path, &logs));
     Ok(request.respond(&DescribeLogDirsResponse { results: results.collect(), ..Default::default() }).into())
 }
 
+fn asked_partitions<'a>(topics: &[DescribableLogDirTopic<'a>]) -> BTreeSet<(&'a str, i32)> {
+    let named = topics.iter().flat_map(|topic| topic.partitions.iter().map(|partition| (topic.topic, *partition)));
+    named.collect()
+}
+
 /// The log of the metadata is no topic of clients.
-fn is_asked(message: &DescribeLogDirsRequest<'_>, log: &UnifiedLog) -> bool {
+fn is_asked(asked: Option<&BTreeSet<(&str, i32)>>, log: &UnifiedLog) -> bool {
     let name = log.topic_partition();
-    let is_among = |topics: &Vec<DescribableLogDirTopic<'_>>| {
-        topics.iter().any(|topic| topic.topic == &*name.topic && topic.partitions.contains(&name.partition.0))
-    };
-    &*name.topic != CLUSTER_METADATA_TOPIC_NAME && message.topics.as_ref().is_none_or(is_among)
+    let is_among = |asked: &BTreeSet<(&str, i32)>| asked.contains(&(&*name.topic, name.partition.0));
+    &*name.topic != CLUSTER_METADATA_TOPIC_NAME && asked.is_none_or(is_among)
 }
 
 fn describe<'a>(

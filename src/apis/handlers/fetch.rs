@@ -2,17 +2,20 @@
 //!
 //! It must not know how batches are found.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::apis::answer::{Answer, Outcome};
 use crate::apis::api_request::{ApiRequest, respond_with_extents};
 use crate::apis::delayed_fetch::{FetchPlan, PartitionPlan};
 use crate::apis::fetch_session::{SessionPartition, SessionTopic, SessionUse, Told};
+use crate::apis::fetched::{Fetched, FetchedPartition};
 use crate::apis::kafka_apis::KafkaApis;
 use crate::apis::partition::Partition;
-use crate::apis::replica_manager::{Fetched, FetchedPartition, ReplicaManager};
+use crate::apis::replica_manager::ReplicaManager;
 use crate::env::Piece;
 use crate::error_code::ErrorCode;
+use crate::limits::FETCH_BYTES_MAX;
 use crate::log::FetchIsolation;
 use crate::protocol::messages::fetch::{
     AbortedTransaction, EpochEndOffset, FetchRequest, FetchResponse, FetchableTopicResponse, PartitionData,
@@ -20,6 +23,8 @@ use crate::protocol::messages::fetch::{
 use crate::protocol::{DecodeError, RecordsField};
 use crate::types::{Instant, Now, Offset, PartitionIndex, Ticket, TopicId};
 
+/// From this version on clients know what a storage error is; those before would not try again.
+const STORAGE_ERROR_FROM: i16 = 6;
 /// From this version on topics are named by id.
 const TOPIC_IDS_FROM: i16 = 13;
 
@@ -35,7 +40,7 @@ pub(crate) fn handle(apis: &KafkaApis, now: Now, request: &ApiRequest) -> Result
         }
     };
     let fetched = replica_manager.fetch(&plan);
-    let is_enough = fetched.bytes >= plan.bytes_min || fetched.has_read_error || plan.partitions.is_empty();
+    let is_enough = fetched.bytes >= plan.bytes_min || fetched.ends_wait || !plan.has_readable();
     if message.max_wait_ms <= 0 || is_enough {
         return Ok(respond_fetched(now.instant, request.ticket, replica_manager, &plan, fetched).into());
     }
@@ -56,12 +61,15 @@ fn plan(apis: &KafkaApis, now: Instant, version: i16, message: &FetchRequest<'_>
         })
         .collect();
     let session = (message.session_id, message.session_epoch);
+    let image = apis.image();
+    let name_of = |topic_id| image.topic_by_id(topic_id).map(|topic| Arc::clone(&topic.name));
+    let wanted = wanted(message);
     let (session, wanted) =
-        replica_manager.sessions().begin(now, session, uses_topic_ids, wanted(message), &forgotten)?;
-    let bytes_max = usize_or_zero(message.max_bytes).min(apis.settings().request.fetch_bytes_max);
+        replica_manager.sessions().begin(now, session, uses_topic_ids, wanted, &forgotten, name_of)?;
+    let bytes_max = usize_or_zero(message.max_bytes).min(apis.settings().request.fetch_bytes_max).min(FETCH_BYTES_MAX);
     let is_follower = message.replica_id.max(message.replica_state.replica_id) >= 0;
     let partitions = wanted.into_iter().map(|wanted| {
-        let source = find(replica_manager, uses_topic_ids, session, &wanted).and_then(|source| match is_follower {
+        let source = find(replica_manager, uses_topic_ids, &wanted).and_then(|source| match is_follower {
             // No other broker has replicas of ours.
             true => Err(ErrorCode::NotLeaderOrFollower),
             false => Ok(source),
@@ -80,42 +88,53 @@ fn plan(apis: &KafkaApis, now: Instant, version: i16, message: &FetchRequest<'_>
     })
 }
 
+/// Each partition once: one that is named again is wanted as it is named last.
 fn wanted(message: &FetchRequest<'_>) -> Vec<SessionPartition> {
-    let mut wanted = Vec::with_capacity(message.topics.iter().map(|topic| topic.partitions.len()).sum());
+    let mut wanted: Vec<SessionPartition> =
+        Vec::with_capacity(message.topics.iter().map(|topic| topic.partitions.len()).sum());
+    let mut places: BTreeMap<(&str, TopicId, i32), usize> = BTreeMap::new();
     for topic in &message.topics {
         let name = session_topic(topic.topic, topic.topic_id);
-        wanted.extend(topic.partitions.iter().map(|partition| SessionPartition {
-            topic: name.clone(),
-            index: PartitionIndex(partition.partition),
-            offset: Offset(partition.fetch_offset),
-            bytes_max: partition.partition_max_bytes,
-            current_leader_epoch: partition.current_leader_epoch,
-            last_fetched_epoch: partition.last_fetched_epoch,
-        }));
+        for partition in &topic.partitions {
+            let asked = SessionPartition {
+                topic: name.clone(),
+                known_as: None,
+                index: PartitionIndex(partition.partition),
+                offset: Offset(partition.fetch_offset),
+                bytes_max: partition.partition_max_bytes,
+                current_leader_epoch: partition.current_leader_epoch,
+                last_fetched_epoch: partition.last_fetched_epoch,
+            };
+            let place = *places.entry((topic.topic, topic.topic_id, partition.partition)).or_insert(wanted.len());
+            match wanted.get_mut(place) {
+                Some(before) => *before = asked,
+                None => wanted.push(asked),
+            }
+        }
     }
     wanted
 }
 
 fn session_topic(name: &str, topic_id: TopicId) -> SessionTopic {
-    SessionTopic { topic_id, name: Arc::from(name) }
+    // An empty name is the rule, and need not be allocated.
+    SessionTopic { topic_id, name: if name.is_empty() { Arc::default() } else { Arc::from(name) } }
 }
 
-/// Where a partition is. One whose topic has gone while its session lived is unknown, not its id (as in Kafka).
+/// Where a partition is. A topic that has gone while its session lived is known by its name still: it may have been made again (as in
+/// Kafka).
 fn find(
     replica_manager: &ReplicaManager,
     uses_topic_ids: bool,
-    session: SessionUse,
     wanted: &SessionPartition,
 ) -> Result<Arc<Partition>, ErrorCode> {
     if !uses_topic_ids {
         return replica_manager.find(&wanted.topic.name, wanted.index).ok_or(ErrorCode::UnknownTopicOrPartition);
     }
     let found = replica_manager.find_by_id(wanted.topic.topic_id, wanted.index);
-    let is_known = || replica_manager.knows_topic(wanted.topic.topic_id);
-    found.ok_or_else(|| match session {
-        SessionUse::Incremental(_) => ErrorCode::UnknownTopicOrPartition,
-        SessionUse::None | SessionUse::Open { .. } if is_known() => ErrorCode::UnknownTopicOrPartition,
-        SessionUse::None | SessionUse::Open { .. } => ErrorCode::UnknownTopicId,
+    found.ok_or_else(|| match &wanted.known_as {
+        None => ErrorCode::UnknownTopicId,
+        Some(name) if replica_manager.find(name, wanted.index).is_some() => ErrorCode::InconsistentTopicId,
+        Some(_) => ErrorCode::UnknownTopicOrPartition,
     })
 }
 
@@ -137,7 +156,7 @@ pub(crate) fn respond_fetched(
     let all = plan.partitions.iter().zip(fetched.partitions).zip(told);
     for ((partition, found), _) in all.filter(|(_, is_told)| *is_told) {
         let topic = &partition.wanted.topic;
-        let data = data_of(partition.wanted.index, &found);
+        let data = data_of(ticket.api_version, partition.wanted.index, &found);
         match responses.last_mut().filter(|last| last.topic_id == topic.topic_id && last.topic == &*topic.name) {
             Some(last) => last.partitions.push(data),
             None => responses.push(FetchableTopicResponse {
@@ -186,7 +205,7 @@ fn told_of(found: &FetchedPartition) -> Option<Told> {
     found.error.is_none().then_some(told)
 }
 
-fn data_of(index: PartitionIndex, found: &FetchedPartition) -> PartitionData<'static> {
+fn data_of(version: i16, index: PartitionIndex, found: &FetchedPartition) -> PartitionData<'static> {
     let bytes = found.records.iter().map(Piece::bytes).sum();
     let aborted = |transactions: &Vec<crate::log::AbortedTransaction>| {
         let wire = transactions.iter().map(|transaction| AbortedTransaction {
@@ -195,9 +214,13 @@ fn data_of(index: PartitionIndex, found: &FetchedPartition) -> PartitionData<'st
         });
         wire.collect()
     };
+    let error = match found.error {
+        ErrorCode::KafkaStorageError if version < STORAGE_ERROR_FROM => ErrorCode::NotLeaderOrFollower,
+        error => error,
+    };
     PartitionData {
         partition_index: index.0,
-        error_code: found.error.code(),
+        error_code: error.code(),
         high_watermark: found.high_watermark.0,
         last_stable_offset: found.last_stable_offset.0,
         log_start_offset: found.log_start_offset.0,

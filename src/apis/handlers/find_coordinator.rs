@@ -5,11 +5,13 @@
 
 use std::sync::Arc;
 
-use crate::apis::answer::Outcome;
+use crate::apis::answer::{Answer, Outcome};
+use crate::apis::answer_budget::TOO_LONG;
 use crate::apis::api_request::ApiRequest;
 use crate::apis::kafka_apis::KafkaApis;
 use crate::apis::topic_creation::create_automatically;
 use crate::error_code::ErrorCode;
+use crate::limits::ANSWER_BYTES_MAX;
 use crate::metadata::{GROUP_METADATA_TOPIC_NAME, Location, Placement};
 use crate::protocol::DecodeError;
 use crate::protocol::messages::find_coordinator::{Coordinator, FindCoordinatorRequest, FindCoordinatorResponse};
@@ -23,6 +25,9 @@ const NO_NODE: (i32, &str, i32) = (-1, "", -1);
 
 pub(crate) fn handle(apis: &KafkaApis, now: Now, request: &ApiRequest) -> Result<Outcome, DecodeError> {
     let message: FindCoordinatorRequest<'_> = request.decode()?;
+    if message.coordinator_keys.len().saturating_mul(size_of::<Coordinator<'_>>()) > ANSWER_BYTES_MAX {
+        return Ok(Answer::Close(TOO_LONG).into());
+    }
     let placement = Placement::new(apis.broker_id(), apis.image());
     if message.key_type == GROUP
         && placement.image().topic(GROUP_METADATA_TOPIC_NAME).is_none()

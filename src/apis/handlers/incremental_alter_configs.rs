@@ -9,6 +9,7 @@ use crate::apis::api_request::{ApiRequest, respond};
 use crate::apis::config_schema::LayeredSchema;
 use crate::apis::kafka_apis::KafkaApis;
 use crate::error_code::ErrorCode;
+use crate::limits::DECISION_TIMEOUT_MS;
 use crate::metadata::{
     AlterConfigOp, ApiError, IncrementalAlterConfigsResource, ItemResults, incremental_alter_configs,
 };
@@ -24,19 +25,21 @@ type Results = ItemResults<(i8, Arc<str>), ()>;
 pub(crate) fn handle(apis: &KafkaApis, now: Now, request: &ApiRequest) -> Result<Outcome, DecodeError> {
     let message: IncrementalAlterConfigsRequest<'_> = request.decode()?;
     let resources: Vec<IncrementalAlterConfigsResource> = message.resources.iter().map(asked).collect();
-    let decided = apis.configs().with_layers(|layers| {
+    let answer = apis.configs().with_layers(|layers| {
         let schema = LayeredSchema { layers };
         apis.decide(
             now,
             request.ticket,
+            DECISION_TIMEOUT_MS,
             |image, _| incremental_alter_configs(image, &schema, apis.broker_id(), &resources, message.validate_only),
             |results| word(request.ticket, results),
+            |error| {
+                let key =
+                    |asked: &IncrementalAlterConfigsResource| (asked.resource_type, Arc::clone(&asked.resource_name));
+                let refuse = |asked| (key(asked), Err(ApiError::without_message(error)));
+                word(request.ticket, &resources.iter().map(refuse).collect())
+            },
         )
-    });
-    let answer = decided.unwrap_or_else(|error| {
-        let key = |asked: &IncrementalAlterConfigsResource| (asked.resource_type, Arc::clone(&asked.resource_name));
-        let refuse = |asked| (key(asked), Err(ApiError::without_message(error)));
-        word(request.ticket, &resources.iter().map(refuse).collect())
     });
     Ok(answer.into())
 }

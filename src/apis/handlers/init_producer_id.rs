@@ -7,6 +7,7 @@ use crate::apis::answer::{Answer, Outcome};
 use crate::apis::api_request::ApiRequest;
 use crate::apis::kafka_apis::KafkaApis;
 use crate::error_code::ErrorCode;
+use crate::limits::DECISION_TIMEOUT_MS;
 use crate::protocol::DecodeError;
 use crate::protocol::messages::init_producer_id::{InitProducerIdRequest, InitProducerIdResponse};
 use crate::types::{Now, ProducerId};
@@ -24,8 +25,10 @@ pub(crate) fn handle(apis: &KafkaApis, now: Now, request: &ApiRequest) -> Result
     if request.is_retry {
         return Ok(respond(request, Err(ErrorCode::CoordinatorLoadInProgress)).into());
     }
-    let is_first = ids.wait(Box::new(request.again()));
+    let deadline = now.instant.after_ms(i64::from(DECISION_TIMEOUT_MS));
+    let is_first = ids.wait(deadline, Box::new(request.again()));
     drop(ids);
+    apis.watch_deadline(deadline);
     match if is_first { apis.ask_producer_ids(now) } else { Ok(()) } {
         Ok(()) => Ok(Answer::Later.into()),
         Err(error) => {

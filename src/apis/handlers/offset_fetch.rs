@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use crate::apis::answer::{Answer, Outcome};
+use crate::apis::answer_budget::AnswerBudget;
 use crate::apis::api_request::ApiRequest;
 use crate::apis::kafka_apis::KafkaApis;
 use crate::coordinator::group::{FetchRequest, FetchTopic, FetchedPartition, FetchedTopic};
@@ -23,6 +24,9 @@ const GROUPS_VERSION_MIN: i16 = 8;
 const TOPIC_IDS_VERSION_MIN: i16 = 10;
 /// The first version with an error of its own; before, it stands at each partition.
 const TOP_LEVEL_ERROR_VERSION_MIN: i16 = 2;
+
+/// What a group takes in the answer beside its topics.
+const GROUP_BYTES: usize = 128;
 
 /// One topic as asked in any version.
 struct AskedTopic<'a> {
@@ -65,23 +69,26 @@ fn one(apis: &KafkaApis, request: &ApiRequest, message: &OffsetFetchRequest<'_>)
 }
 
 fn many(apis: &KafkaApis, request: &ApiRequest, message: &OffsetFetchRequest<'_>) -> Answer {
-    let fetched: Vec<_> = message
-        .groups
-        .iter()
-        .map(|group| {
-            let asked: Option<Vec<AskedTopic<'_>>> = group.topics.as_ref().map(|topics| {
-                let topics = topics.iter();
-                topics
-                    .map(|topic| AskedTopic {
-                        name: topic.name,
-                        topic_id: topic.topic_id,
-                        partitions: &topic.partition_indexes,
-                    })
-                    .collect()
-            });
-            (group.group_id, fetch(apis, request, message, group.group_id, asked.as_deref()))
-        })
-        .collect();
+    let mut budget = AnswerBudget::new();
+    let mut fetched = Vec::new();
+    for group in &message.groups {
+        let asked: Option<Vec<AskedTopic<'_>>> = group.topics.as_ref().map(|topics| {
+            let topics = topics.iter();
+            topics
+                .map(|topic| AskedTopic {
+                    name: topic.name,
+                    topic_id: topic.topic_id,
+                    partitions: &topic.partition_indexes,
+                })
+                .collect()
+        });
+        let topics = fetch(apis, request, message, group.group_id, asked.as_deref());
+        let bytes = topics.as_ref().map_or(0, |topics| topics.iter().map(bytes_of).sum());
+        if let Err(error) = budget.take(GROUP_BYTES + bytes) {
+            return error.into();
+        }
+        fetched.push((group.group_id, topics));
+    }
     let groups = fetched.iter().map(|(group_id, fetched)| OffsetFetchResponseGroup {
         group_id,
         topics: fetched.iter().flatten().map(topic_of_many).collect(),
@@ -141,6 +148,14 @@ fn refused(topic: &AskedTopic<'_>, name: &str, error: ErrorCode) -> FetchedTopic
         error,
     });
     FetchedTopic { name: Arc::from(name), topic_id: topic.topic_id, partitions: partitions.collect() }
+}
+
+/// What a topic takes in the answer.
+fn bytes_of(topic: &FetchedTopic) -> usize {
+    let partitions = topic.partitions.iter();
+    let partitions =
+        partitions.map(|partition| size_of::<FetchedPartition>() + partition.metadata.len()).sum::<usize>();
+    size_of::<FetchedTopic>() + topic.name.len() + partitions
 }
 
 fn epoch_code(epoch: Option<LeaderEpoch>) -> i32 {

@@ -2,14 +2,15 @@
 //!
 //! It must not know how a batch is checked or where it lies.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::apis::answer::{Answer, Completion, Outcome};
 use crate::apis::api_request::{ApiRequest, respond};
+use crate::apis::appended::Appended;
 use crate::apis::delayed_produce::{Awaited, DelayedProduce};
 use crate::apis::kafka_apis::KafkaApis;
 use crate::apis::partition::Partition;
-use crate::apis::replica_manager::Appended;
 use crate::apis::request_local::RequestLocal;
 use crate::error_code::ErrorCode;
 use crate::log::Durability;
@@ -59,26 +60,15 @@ pub(crate) struct PartitionOutcome {
 
 impl PartitionOutcome {
     fn failed(index: i32, error: ErrorCode, message: Option<String>) -> PartitionOutcome {
-        let mut outcome = PartitionOutcome {
+        PartitionOutcome {
             index,
             error,
             base_offset: -1,
             log_append_time_ms: -1,
             log_start_offset: -1,
             record_errors: Vec::new(),
-            message: None,
-        };
-        outcome.fail(error, message);
-        outcome
-    }
-
-    /// Turns it into an error.
-    pub(crate) fn fail(&mut self, error: ErrorCode, message: Option<String>) {
-        self.error = error;
-        self.message = message;
-        self.base_offset = -1;
-        self.log_append_time_ms = -1;
-        self.log_start_offset = -1;
+            message,
+        }
     }
 }
 
@@ -99,8 +89,18 @@ pub(crate) fn handle(
         -1 => Acks::All,
         _ => return Ok(refuse_all(request, &message, ErrorCode::InvalidRequiredAcks, None).into()),
     };
-    let mut produce =
-        Produce { apis, now, local, request, acks, unsynced: Vec::new(), awaited: Vec::new(), completions: Vec::new() };
+    let durability =
+        if acks == Acks::All && apis.settings().log.acks_all_fsync { Durability::Synced } else { Durability::Written };
+    let mut produce = Produce {
+        apis,
+        now,
+        local,
+        request,
+        durability,
+        unsynced: Vec::new(),
+        awaited: Vec::new(),
+        completions: Vec::new(),
+    };
     let topics = message.topic_data.iter().filter(|topic| !topic.partition_data.is_empty());
     let outcomes: Vec<TopicOutcome> =
         topics.enumerate().map(|(place, topic)| produce.append_topic(place, topic)).collect();
@@ -111,8 +111,8 @@ pub(crate) fn handle(
     let answer = match acks {
         Acks::None if has_error(&outcomes) => Answer::Close(REFUSED_SILENTLY),
         Acks::None => Answer::Nothing,
-        Acks::Leader => respond_produced(request.ticket, &outcomes),
-        Acks::All if awaited.is_empty() => respond_produced(request.ticket, &outcomes),
+        Acks::Leader => respond_produced(request.ticket, &outcomes, &BTreeMap::new()),
+        Acks::All if awaited.is_empty() => respond_produced(request.ticket, &outcomes, &BTreeMap::new()),
         Acks::All => {
             let delayed = DelayedProduce { outcomes, awaited };
             completions.extend(apis.replica_manager().park_produce(now, request.ticket, message.timeout_ms, delayed));
@@ -128,7 +128,7 @@ struct Produce<'a> {
     now: Now,
     local: &'a mut RequestLocal,
     request: &'a ApiRequest,
-    acks: Acks,
+    durability: Durability,
     /// What wants a sync when all is appended.
     unsynced: Vec<Arc<Partition>>,
     awaited: Vec<Awaited>,
@@ -168,7 +168,7 @@ impl Produce<'_> {
             let message = Some("a produce request must carry one record batch for each partition".to_string());
             return PartitionOutcome::failed(data.index, ErrorCode::InvalidRecord, message);
         };
-        let (version, durability) = (self.request.version(), self.durability());
+        let (version, durability) = (self.request.version(), self.durability);
         let validator = &mut self.local.validator;
         match replica_manager.append(self.now, validator, &partition, records, version, durability) {
             Ok(appended) => {
@@ -192,14 +192,6 @@ impl Produce<'_> {
                 outcome.record_errors = refusal.record_errors;
                 outcome
             }
-        }
-    }
-
-    fn durability(&self) -> Durability {
-        if self.acks == Acks::All && self.apis.settings().log.acks_all_fsync {
-            Durability::Synced
-        } else {
-            Durability::Written
         }
     }
 }
@@ -260,27 +252,31 @@ fn refuse_all(request: &ApiRequest, message: &ProduceRequest<'_>, error: ErrorCo
                 .collect(),
         })
         .collect();
-    respond_produced(request.ticket, &outcomes)
+    respond_produced(request.ticket, &outcomes, &BTreeMap::new())
 }
 
-/// The answer to a produce request.
-pub(crate) fn respond_produced(ticket: Ticket, outcomes: &[TopicOutcome]) -> Answer {
-    let responses = outcomes.iter().map(|topic| TopicProduceResponse {
-        name: &topic.name,
-        topic_id: topic.topic_id,
-        partition_responses: topic.partitions.iter().map(response_of).collect(),
+/// The answer to a produce request. `errors` tells of batches that were appended, by their places: topic, partition.
+pub(crate) fn respond_produced(
+    ticket: Ticket,
+    outcomes: &[TopicOutcome],
+    errors: &BTreeMap<(usize, usize), ErrorCode>,
+) -> Answer {
+    let responses = outcomes.iter().enumerate().map(|(place, topic)| {
+        let partitions = topic.partitions.iter().enumerate();
+        let partitions = partitions.map(|(at, outcome)| response_of(outcome, errors.get(&(place, at)).copied()));
+        TopicProduceResponse { name: &topic.name, topic_id: topic.topic_id, partition_responses: partitions.collect() }
     });
     respond(ticket, &ProduceResponse { responses: responses.collect(), ..Default::default() })
 }
 
-fn response_of(outcome: &PartitionOutcome) -> PartitionProduceResponse<'_> {
+fn response_of(outcome: &PartitionOutcome, error: Option<ErrorCode>) -> PartitionProduceResponse<'_> {
     let record_errors = outcome.record_errors.iter().map(|(index, message)| BatchIndexAndErrorMessage {
         batch_index: *index,
         batch_index_error_message: message.as_deref(),
     });
     PartitionProduceResponse {
         index: outcome.index,
-        error_code: outcome.error.code(),
+        error_code: error.unwrap_or(outcome.error).code(),
         base_offset: outcome.base_offset,
         log_append_time_ms: outcome.log_append_time_ms,
         log_start_offset: outcome.log_start_offset,

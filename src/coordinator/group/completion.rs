@@ -58,6 +58,28 @@ pub(super) struct StaticMemberReplaced {
     pub(super) before: Member,
 }
 
+impl Append {
+    /// Whether somebody is to be answered when the records are durable.
+    pub fn has_answers(&self) -> bool {
+        self.completions.iter().any(|completion| matches!(completion, Completion::Answer(..)))
+    }
+
+    /// Takes the answers out, since the records are not durable in time: whoever waits is told so. The records take effect later all the
+    /// same (`offsets.commit.timeout.ms`).
+    pub fn time_out(&mut self) -> Vec<(Ticket, GroupAnswer)> {
+        let error = response_error(ErrorCode::RequestTimedOut);
+        let (answers, rest) = std::mem::take(&mut self.completions)
+            .into_iter()
+            .partition::<Vec<_>, _>(|completion| matches!(completion, Completion::Answer(..)));
+        self.completions = rest;
+        let failed = answers.into_iter().filter_map(|completion| match completion {
+            Completion::Answer(ticket, answer) => Some((ticket, answer.failed(error))),
+            Completion::GroupCreated { .. } | Completion::Assigned { .. } | Completion::StaticMemberReplaced(_) => None,
+        });
+        failed.collect()
+    }
+}
+
 impl CoordinatorResult {
     /// Only an answer.
     pub(super) fn answered(ticket: Ticket, answer: GroupAnswer) -> CoordinatorResult {

@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::coordinator::group::JoinAnswer;
 use crate::coordinator::group::classic_group::{ClassicGroup, GroupState};
 use crate::coordinator::group::completion::{
     Append, Completion, CoordinatorResult, StaticMemberReplaced, response_error,
@@ -16,7 +17,6 @@ use crate::coordinator::group::rebalance::{Turn, join_answer};
 use crate::coordinator::group::records::{GroupMetadata, GroupRecord};
 use crate::coordinator::group::settings::GroupSettings;
 use crate::coordinator::group::timers::Timers;
-use crate::coordinator::group::{GroupAnswer, JoinAnswer};
 use crate::error_code::ErrorCode;
 use crate::types::{Now, Offset, ProducerId};
 
@@ -250,7 +250,7 @@ impl Turn<'_> {
             answer.leader = replaced.leader_before.clone();
             answer.members.clear();
         }
-        self.result.answer(ticket, GroupAnswer::Join(answer));
+        self.answer_join(ticket, answer);
     }
 
     /// The new id of a static member could not be written: its former self is back.

@@ -19,7 +19,6 @@ mod parked;
 mod rebalance;
 mod records;
 mod requests;
-mod routing;
 mod settings;
 mod subscription;
 mod timers;
@@ -57,5 +56,4 @@ pub use requests::{
     CommitPartition, CommitRequest, CommitTopic, DeleteOffsetsRequest, FetchRequest, FetchTopic, HeartbeatRequest,
     JoinProtocol, JoinRequest, LeaveRequest, LeavingMember, SyncRequest, TransactionalCommitRequest,
 };
-pub use routing::{hash_code, partition_for};
 pub use settings::GroupSettings;

@@ -1,6 +1,6 @@
 //! Which member's request is parked for which connection, so that a connection that closes is found without a search.
 //!
-//! It must not know what a request waits for. An entry may outlive its request: whoever looks it up checks with the member.
+//! It must not know what a request waits for.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,6 +17,17 @@ impl ParkedRequests {
     /// A request of this member waits for `ticket`.
     pub(super) fn insert(&mut self, ticket: Ticket, group_id: &Arc<str>, member_id: &Arc<str>) {
         self.by_connection.insert(ticket.connection, (group_id.clone(), member_id.clone()));
+    }
+
+    /// The request that waited for `ticket` is answered.
+    pub(super) fn answered(&mut self, ticket: Ticket) {
+        self.by_connection.remove(&ticket.connection);
+    }
+
+    /// Whether nothing is parked.
+    #[cfg(test)]
+    pub(super) fn is_empty(&self) -> bool {
+        self.by_connection.is_empty()
     }
 
     /// The connection is gone. Returns whose request it last parked.

@@ -55,27 +55,29 @@ pub(super) fn join_answer(group: &ClassicGroup, member_id: &Arc<str>) -> JoinAns
 
 impl Turn<'_> {
     pub(super) fn answer_join(&mut self, ticket: Ticket, answer: JoinAnswer) {
+        self.parked.answered(ticket);
         self.result.answer(ticket, GroupAnswer::Join(answer));
     }
 
     pub(super) fn answer_sync(&mut self, ticket: Ticket, answer: SyncAnswer) {
+        self.parked.answered(ticket);
         self.result.answer(ticket, GroupAnswer::Sync(answer));
     }
 
     /// Parks a JoinGroup. One of the same member that was parked before is told to try again: its client has moved on.
     pub(super) fn park_join(&mut self, group: &mut ClassicGroup, member_id: &Arc<str>, ticket: Ticket) {
-        self.parked.insert(ticket, &group.group_id, member_id);
         if let Some(earlier) = group.park_join(member_id, ticket) {
             self.answer_join(earlier, JoinAnswer::refusal(member_id, ErrorCode::RebalanceInProgress));
         }
+        self.parked.insert(ticket, &group.group_id, member_id);
     }
 
     /// Parks a SyncGroup, likewise.
     pub(super) fn park_sync(&mut self, group: &mut ClassicGroup, member_id: &Arc<str>, ticket: Ticket) {
-        self.parked.insert(ticket, &group.group_id, member_id);
         if let Some(earlier) = group.park_sync(member_id, ticket) {
             self.answer_sync(earlier, SyncAnswer::refusal(ErrorCode::RebalanceInProgress));
         }
+        self.parked.insert(ticket, &group.group_id, member_id);
     }
 
     /// Starts the member's session anew.

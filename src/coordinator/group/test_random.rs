@@ -357,6 +357,7 @@ impl Driver {
         assert!(self.clients.iter().all(|client| client.parked.is_none()), "a request was never answered");
         assert!(self.superseded.is_empty(), "a request that another took the place of was never answered");
         assert!(self.unanswered.is_empty(), "a commit was never answered");
+        assert!(self.world.coordinator.parked.is_empty(), "an answered request is remembered");
         assert_eq!(self.world.fetch(GROUP), self.acknowledged);
     }
 }

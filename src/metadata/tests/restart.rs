@@ -114,19 +114,14 @@ fn a_flipped_bit_in_the_log_is_found_by_the_checksum() {
 }
 
 #[test]
-fn placement_tells_here_elsewhere_nobody_and_unknown_apart() {
+fn placement_tells_here_elsewhere_and_unknown_apart() {
     let loader = with_topic("t", 1);
     let image = loader.image();
     let partition = PartitionIndex(0);
     let here = Placement::new(BROKER, Arc::clone(image));
-    assert_eq!(here.locate("t", partition), Location::Here { leader_epoch: LeaderEpoch(0) });
-    assert_eq!(here.locate("t", PartitionIndex(1)), Location::Unknown);
-    assert_eq!(here.locate("u", partition), Location::Unknown);
-    assert_eq!(here.local_partitions().count(), 1);
     let there = Placement::new(BrokerId(2), Arc::clone(image));
     let elsewhere = Location::Elsewhere { leader: BROKER, leader_epoch: LeaderEpoch(0) };
-    assert_eq!(there.locate("t", partition), elsewhere);
-    assert_eq!(there.local_partitions().count(), 0);
+    assert_eq!(there.coordinator("t", "any group"), (elsewhere, partition));
     assert_eq!(here.coordinator("t", "any group"), (Location::Here { leader_epoch: LeaderEpoch(0) }, partition));
     assert_eq!(here.coordinator("__consumer_offsets", "any group").0, Location::Unknown);
 }

@@ -6,16 +6,34 @@ use crate::limits::STRING_BYTES_MAX;
 use crate::protocol::frame::Hole;
 
 /// Writes one message into one growing buffer. A hole is counted in every length but has no bytes: whoever sends the frame fills it.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Encoder {
     bytes: Vec<u8>,
     holes: Vec<Hole>,
+    bytes_max: usize,
+    is_too_long: bool,
+}
+
+impl Default for Encoder {
+    fn default() -> Encoder {
+        Encoder::bounded(0, usize::MAX)
+    }
 }
 
 impl Encoder {
     /// A writer with room for `capacity` bytes before it grows.
     pub fn with_capacity(capacity: usize) -> Encoder {
-        Encoder { bytes: Vec::with_capacity(capacity), holes: Vec::new() }
+        Encoder::bounded(capacity, usize::MAX)
+    }
+
+    /// A writer that keeps at most `bytes_max` bytes: once that is too little it takes no more, and what it has is of no use.
+    pub(in crate::protocol) fn bounded(capacity: usize, bytes_max: usize) -> Encoder {
+        Encoder { bytes: Vec::with_capacity(capacity), holes: Vec::new(), bytes_max, is_too_long: false }
+    }
+
+    /// Whether something was left out since it did not fit, into the bound or into a length of the protocol.
+    pub(in crate::protocol) fn is_too_long(&self) -> bool {
+        self.is_too_long
     }
 
     /// The bytes written so far, without the holes.
@@ -36,6 +54,10 @@ impl Encoder {
     /// Bytes as they are, without a length.
     #[inline]
     pub fn put_slice(&mut self, bytes: &[u8]) {
+        if self.is_too_long || bytes.len() > self.bytes_max - self.bytes.len() {
+            self.is_too_long = true;
+            return;
+        }
         self.bytes.extend_from_slice(bytes);
     }
 
@@ -73,10 +95,10 @@ impl Encoder {
     #[inline]
     pub fn put_unsigned_varint(&mut self, mut value: u32) {
         while value >= 0x80 {
-            self.bytes.push((value & 0x7f) as u8 | 0x80);
+            self.put_slice(&[(value & 0x7f) as u8 | 0x80]);
             value >>= 7;
         }
-        self.bytes.push(value as u8);
+        self.put_slice(&[value as u8]);
     }
 
     /// A string or null. A string beyond [`STRING_BYTES_MAX`] has no wire form and is cut at the last character that fits.
@@ -103,7 +125,7 @@ impl Encoder {
     /// The length of bytes or the number of elements of an array, or null.
     #[inline]
     pub fn put_length(&mut self, length: Option<usize>, is_flexible: bool) {
-        let length = length.map_or(-1, |length| i32::try_from(length).expect("one message is shorter than 2 GiB"));
+        let length = length.map_or(-1, |length| i32::try_from(length).unwrap_or_else(|_| self.refuse_length()));
         if is_flexible {
             self.put_unsigned_varint(length.wrapping_add(1).cast_unsigned());
         } else {
@@ -125,11 +147,19 @@ impl Encoder {
         write(self);
         let value_bytes = self.bytes.len() - start;
         // The size stands before the value but is known only after it: append it, then turn the two round.
-        self.put_unsigned_varint(u32::try_from(value_bytes).expect("one message is shorter than 2 GiB"));
+        let length = i32::try_from(value_bytes).unwrap_or_else(|_| self.refuse_length());
+        self.put_unsigned_varint(length.cast_unsigned());
         let size_bytes = self.bytes.len() - start - value_bytes;
         if let Some(field) = self.bytes.get_mut(start..) {
             field.rotate_right(size_bytes);
         }
+    }
+
+    /// The protocol has no such length. What stands in for it is never sent.
+    #[cold]
+    fn refuse_length(&mut self) -> i32 {
+        self.is_too_long = true;
+        0
     }
 
     /// Overwrites the four bytes at `at` with `value`: a length that is known only at the end.
@@ -168,6 +198,24 @@ mod tests {
         encoder.put_tagged(2, |encoder| encoder.put_slice(&[5; 200]));
         assert_eq!(encoder.bytes().get(4..8), Some(&[2, 0xc8, 0x01, 5][..]));
         assert_eq!(encoder.bytes().len(), 4 + 3 + 200);
+    }
+
+    #[test]
+    fn a_bounded_writer_keeps_no_more_than_its_bound_and_says_so() {
+        let mut encoder = Encoder::bounded(0, 5);
+        encoder.put_i32(1);
+        assert!(!encoder.is_too_long());
+        encoder.put_bytes(Some(&[7; 100]), true);
+        encoder.put_tagged(0, |encoder| encoder.put_i16(7));
+        assert!(encoder.is_too_long());
+        assert_eq!(encoder.bytes(), [0, 0, 0, 1, 101]);
+    }
+
+    #[test]
+    fn a_length_that_the_protocol_cannot_carry_makes_the_message_too_long() {
+        let mut encoder = Encoder::default();
+        encoder.put_length(Some(1 << 31), true);
+        assert!(encoder.is_too_long());
     }
 
     #[test]
