@@ -4,6 +4,9 @@
 #![cfg(feature = "os")]
 #![expect(clippy::disallowed_methods, clippy::disallowed_types, reason = "the peers of real sockets are real sockets")]
 
+#[path = "conformance/crashes.rs"]
+mod crashes;
+
 use std::cell::Cell;
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
@@ -13,7 +16,7 @@ use std::time::{Duration, Instant};
 
 use klamm::env::{Disk, Event, Selector};
 use klamm::os::{FileDisk, ListenOptions, MioListener, MioSelector};
-use klamm_sim::conformance::{Makers, Patience, Peer, clauses};
+use klamm_sim::conformance::{Makers, Patience, Peer, clauses, simulated_clauses};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tempfile::TempDir;
 
@@ -107,6 +110,7 @@ impl Peer for RealPeer {
 
 #[test]
 fn real_makers_keep_every_clause() {
+    crashes::be_killed_if_asked();
     let root = tempfile::tempdir().unwrap();
     let mut makers = RealMakers { root, directories: Cell::new(0), limit: getrlimit(Resource::Nofile) };
     let mut broken = Vec::new();
@@ -114,6 +118,13 @@ fn real_makers_keep_every_clause() {
         makers.directories.set(makers.directories.get() + 1);
         if let Err(failure) = (clause.check)(&mut makers) {
             broken.push(format!("{}: {}", clause.name, failure.0));
+        }
+    }
+    for (name, check) in crashes::CLAUSES {
+        assert!(simulated_clauses().iter().any(|clause| clause.name == *name), "no simulated clause is called {name}");
+        makers.directories.set(makers.directories.get() + 1);
+        if let Err(failure) = check(&makers.directory()) {
+            broken.push(format!("{name}: {}", failure.0));
         }
     }
     assert!(broken.is_empty(), "{broken:#?}");

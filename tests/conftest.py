@@ -6,7 +6,8 @@ import uuid
 
 import pytest
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "lib"))
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE / "frames"), str(HERE / "lib")]
 
 from harness import broker as brokers  # noqa: E402
 from harness import files, places  # noqa: E402

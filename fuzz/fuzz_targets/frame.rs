@@ -10,13 +10,7 @@ fuzz_target!(|data: &[u8]| {
     let Some((&[cut_count, scratch_bytes, budget_bytes], rest)) = data.split_first_chunk::<3>() else { return };
     let (cuts, stream) = rest.split_at(rest.len().min(usize::from(cut_count)));
     let cuts: Vec<usize> = cuts.iter().map(|cut| usize::from(*cut)).collect();
-    let cut = receive_frames(
-        stream,
-        &cuts,
-        FRAME_BYTES_MAX,
-        usize::from(scratch_bytes),
-        usize::from(budget_bytes),
-    );
+    let cut = receive_frames(stream, &cuts, FRAME_BYTES_MAX, usize::from(scratch_bytes), usize::from(budget_bytes));
     let whole = receive_frames(stream, &[], FRAME_BYTES_MAX, 1 << 16, 1 << 20);
     assert_eq!(cut, whole, "the cuts {cuts:?} changed what was read");
     let mut at = 0;

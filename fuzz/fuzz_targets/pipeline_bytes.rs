@@ -13,8 +13,12 @@ use libfuzzer_sys::fuzz_target;
 
 const SECOND: u64 = 1_000_000_000;
 const STEPS_MAX: u32 = 50_000;
-const OVERRIDES: &[&str] =
-    &["socket.request.max.bytes=65536", "offsets.topic.num.partitions=1", "num.partitions=1", "log.segment.bytes=1048576"];
+const OVERRIDES: &[&str] = &[
+    "socket.request.max.bytes=65536",
+    "offsets.topic.num.partitions=1",
+    "num.partitions=1",
+    "log.segment.bytes=1048576",
+];
 
 /// APIs whose answer a client may defer beyond this target's patience.
 const PATIENT: [ApiKey; 3] = [ApiKey::Fetch, ApiKey::JoinGroup, ApiKey::SyncGroup];

@@ -55,7 +55,9 @@ fn look(bytes: &[u8], validator: &mut LogValidator, decompressor: &mut Decompres
             decompressed_body_bytes_max: BODY_BYTES_MAX,
             ..ValidationSettings::default()
         };
-        let Ok(valid) = validator.validate(bytes, &settings, ValidationOrigin::Client, Now::default()) else { continue };
+        let Ok(valid) = validator.validate(bytes, &settings, ValidationOrigin::Client, Now::default()) else {
+            continue;
+        };
         // What is let through is a batch whose every record can be read, and stays one with its place in the log.
         let mut stored = valid.stamped_header(Offset(17), LeaderEpoch(3)).to_vec();
         stored.extend_from_slice(&valid.body);
@@ -77,7 +79,9 @@ fn look_at_batch(batch: &RecordBatch<'_>, decompressor: &mut Decompressor) {
     let Ok(body) = batch.decompressed_body(decompressor, BODY_BYTES_MAX) else { return };
     assert!(body.len() <= BODY_BYTES_MAX || batch.records().is_some());
     let read: Result<Vec<_>, _> = batch.records_in(&body).collect();
-    if scan.is_ok() && let Ok(read) = read {
+    if scan.is_ok()
+        && let Ok(read) = read
+    {
         assert_eq!(read.len(), scanned, "two ways to read a batch see the same records");
     }
 }

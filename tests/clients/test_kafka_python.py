@@ -1,14 +1,13 @@
 """kafka-python, 3.0.x and 2.0.2: this file runs once in each virtual environment, so it uses only what both can do."""
 
 import importlib.metadata
-import threading
 
 import pytest
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, OffsetAndMetadata, TopicPartition
 from kafka.admin import NewTopic
 from kafka.errors import TopicAlreadyExistsError
 
-from harness import files
+from harness import files, member
 from harness.waiting import until
 
 
@@ -104,31 +103,18 @@ def test_admin_lists_describes_and_deletes(broker, name):
     admin.close()
 
 
-class Member(threading.Thread):
-    """A consumer in a thread of its own that keeps polling and knows what it was assigned."""
+class Member(member.Member):
+    """Assignments are asked for."""
 
     def __init__(self, broker, group, topic):
-        super().__init__(daemon=True)
-        self.consumer = KafkaConsumer(topic, bootstrap_servers=broker.address, group_id=group, auto_offset_reset="earliest",
-                                      session_timeout_ms=10000, heartbeat_interval_ms=300)
-        self.assigned, self.values, self.stopping, self.failure = set(), [], threading.Event(), None
+        super().__init__(KafkaConsumer(topic, bootstrap_servers=broker.address, group_id=group, auto_offset_reset="earliest",
+                                       session_timeout_ms=10000, heartbeat_interval_ms=300))
         self.start()
 
-    def run(self):
-        try:
-            while not self.stopping.is_set():
-                for records in self.consumer.poll(100).values():
-                    self.values += [record.value for record in records]
-                self.assigned = {partition.partition for partition in self.consumer.assignment()}
-            self.consumer.close()
-        except Exception as failure:  # shown by leave()
-            self.failure = failure
-
-    def leave(self):
-        self.stopping.set()
-        self.join(30)
-        assert self.failure is None, self.failure
-        assert not self.is_alive()
+    def read_some(self):
+        for records in self.consumer.poll(100).values():
+            self.values += [record.value for record in records]
+        self.assigned = {partition.partition for partition in self.consumer.assignment()}
 
 
 def test_a_group_rebalances_with_two_and_three_members(broker, name):

@@ -1,7 +1,6 @@
 //! Every message and record against Kafka's own classes, driven through `KafkaCodec.java`.
 //!
-//! It must not be skipped in silence: it needs a Java runtime and Kafka's jars, whose folder `KLAMM_KAFKA_JARS` names;
-//! `KLAMM_WITHOUT_JAVA=1` says that this is known to be absent.
+//! It must not be skipped: it needs a Java runtime and Kafka's jars, whose folder `KLAMM_KAFKA_JARS` names.
 
 use std::fmt::{Display, Write as _};
 use std::io::{Seek, SeekFrom, Write as _};
@@ -16,19 +15,15 @@ use crate::catalogue::{self, Entry, Kind};
 
 const SAMPLES: u64 = 12;
 
-/// The folder with the jars, or `None` if the absence of Java is declared.
+/// The folder with the jars.
 #[allow(clippy::disallowed_methods, reason = "a test's own settings come from its environment")]
-fn jars() -> Option<String> {
-    if std::env::var("KLAMM_WITHOUT_JAVA").is_ok_and(|value| value == "1") {
-        return None;
-    }
+fn jars() -> String {
     let jars = std::env::var("KLAMM_KAFKA_JARS").unwrap_or_default();
     assert!(
         !jars.is_empty() && Path::new(&jars).is_dir(),
-        "KLAMM_KAFKA_JARS must name the folder with Kafka's jars (tests/run sets it), or KLAMM_WITHOUT_JAVA=1 must say that this test \
-         is to be left out"
+        "KLAMM_KAFKA_JARS must name the folder with Kafka's jars: run tests/lib/install jars, then set it to target/kafka-jars"
     );
-    Some(jars)
+    jars
 }
 
 /// Sends one line per message to Kafka's classes and returns one line per answer.
@@ -63,7 +58,7 @@ fn line(entry: &Entry, version: impl Display, bytes: &str) -> String {
 
 #[test]
 fn kafka_reads_what_we_write_and_writes_the_same_bytes_again() {
-    let Some(jars) = jars() else { return };
+    let jars = jars();
     let (mut lines, mut expected) = (String::new(), Vec::new());
     for entry in catalogue::all() {
         for version in entry.versions.clone() {
@@ -83,7 +78,7 @@ fn kafka_reads_what_we_write_and_writes_the_same_bytes_again() {
 
 #[test]
 fn our_default_values_are_those_of_kafka() {
-    let Some(jars) = jars() else { return };
+    let jars = jars();
     let (mut lines, mut expected) = (String::new(), Vec::new());
     for entry in catalogue::all() {
         for version in entry.versions.clone() {
@@ -100,7 +95,7 @@ fn our_default_values_are_those_of_kafka() {
 
 #[test]
 fn a_field_that_a_version_lacks_has_the_value_that_kafka_gives_it() {
-    let Some(jars) = jars() else { return };
+    let jars = jars();
     let (mut lines, mut expected) = (String::new(), Vec::new());
     for entry in catalogue::all() {
         for (from, to) in entry.versions.clone().flat_map(|from| entry.versions.clone().map(move |to| (from, to))) {
@@ -137,7 +132,7 @@ fn damaged(mut bytes: Vec<u8>, seed: u64) -> Vec<u8> {
 
 #[test]
 fn kafka_takes_a_damaged_message_for_what_we_take_it_for() {
-    let Some(jars) = jars() else { return };
+    let jars = jars();
     let (mut lines, mut expected) = (String::new(), Vec::new());
     for entry in catalogue::messages() {
         let (Kind::Request(key) | Kind::Response(key)) = entry.kind else { panic!("{} is a record", entry.name) };
@@ -189,7 +184,7 @@ fn metadata_records(seed: u64) -> Vec<(&'static str, MetadataRecord<'static>)> {
 
 #[test]
 fn kafka_finds_the_type_and_version_of_a_framed_metadata_record() {
-    let Some(jars) = jars() else { return };
+    let jars = jars();
     let records: Vec<_> = (0..SAMPLES).flat_map(metadata_records).collect();
     let lines: String = records.iter().map(|(_, record)| format!("- - framed {}\n", hex(&record.encode()))).collect();
     let answers = ask_kafka(&jars, &lines);

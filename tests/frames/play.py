@@ -5,6 +5,7 @@ import socket
 import struct
 import time
 
+from harness.waiting import until
 from schema import Truncated
 
 PROBE = 0x70726F62
@@ -216,33 +217,30 @@ def prepare(codec, port, topics, fixed):
         wanted = [{"name": name, "num_partitions": 1, "replication_factor": 1, "configs": KEPT} for name in topics[at:at + 50]]
         made = call(codec, port, "CreateTopics", 5, {"topics": wanted, "timeout_ms": 30000})
         assert all(one["error_code"] == 0 for one in made["topics"]), made
-    deadline = time.monotonic() + 30
-    while True:
+
+    def ready_topics():
         seen = call(codec, port, "Metadata", 12, {"topics": [{"name": name} for name in topics]})["topics"]
-        ready = all(t["error_code"] == 0 and len(t["partitions"]) == 1 and t["partitions"][0]["error_code"] == 0 for t in seen)
-        if ready:
-            offsets = call(codec, port, "ListOffsets", 1, {"replica_id": -1, "topics": [
-                {"name": name, "partitions": [{"partition_index": 0, "timestamp": -1}]} for name in topics]})
-            ready = all(t["partitions"][0]["error_code"] == 0 for t in offsets["topics"])
-        if ready:
-            break
-        assert time.monotonic() < deadline, "the topics are not ready"
+        if not all(t["error_code"] == 0 and len(t["partitions"]) == 1 and t["partitions"][0]["error_code"] == 0 for t in seen):
+            return None
+        offsets = call(codec, port, "ListOffsets", 1, {"replica_id": -1, "topics": [
+            {"name": name, "partitions": [{"partition_index": 0, "timestamp": -1}]} for name in topics]})
+        return seen if all(t["partitions"][0]["error_code"] == 0 for t in offsets["topics"]) else None
+
+    def group_is_loaded():  # a coordinator that is still loading answers with an error
+        if call(codec, port, "FindCoordinator", 0, {"key": "frames-group"})["error_code"] != 0:
+            return False
+        committed = call(codec, port, "OffsetCommit", 2, {
+            "group_id": "frames-group", "generation_id_or_member_epoch": -1, "topics": [
+                {"name": topics[0], "partitions": [{"partition_index": 0, "committed_offset": 2, "committed_metadata": "m"}]}]})
+        return committed["topics"][0]["partitions"][0]["error_code"] == 0
+
+    seen = until("the topics are ready", ready_topics)
     for data in fixed:
         done = call(codec, port, "Produce", 3, {"acks": -1, "timeout_ms": 10000, "topic_data": [
             {"name": topics[0], "partition_data": [{"index": 0, "records": bytes.fromhex(data)}]}]})
         assert done["responses"][0]["partition_responses"][0]["error_code"] == 0, done
-    while True:  # a coordinator that is still loading answers with an error
-        found = call(codec, port, "FindCoordinator", 0, {"key": "frames-group"})
-        if found["error_code"] == 0:
-            committed = call(codec, port, "OffsetCommit", 2, {
-                "group_id": "frames-group", "generation_id_or_member_epoch": -1, "topics": [
-                    {"name": topics[0], "partitions": [{"partition_index": 0, "committed_offset": 2, "committed_metadata": "m"}]}]})
-            if committed["topics"][0]["partitions"][0]["error_code"] == 0:
-                break
-        assert time.monotonic() < deadline, f"no group coordinator: {found}"
-        time.sleep(0.05)
-    while call(codec, port, "InitProducerId", 0, {"transaction_timeout_ms": 1000})["error_code"] != 0:
-        assert time.monotonic() < deadline, "no producer ids"
+    until("the group has a coordinator", group_is_loaded)
+    until("there are producer ids", lambda: call(codec, port, "InitProducerId", 0, {"transaction_timeout_ms": 1000})["error_code"] == 0)
     return {t["topic_id"]: f"<id:{t['name']}>" for t in seen}
 
 

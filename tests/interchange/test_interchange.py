@@ -3,6 +3,7 @@
 import re
 import shutil
 
+import batches
 import pytest
 from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic
@@ -13,9 +14,22 @@ from harness.waiting import until
 
 CODECS = ["none", "gzip", "snappy", "lz4", "zstd"]
 RECORDS = 1500
-COMPLAINTS = re.compile(r"mismatch|corrupt|isvalid: false|invalid|non-consecutive|not found|exception|error|could not|unknown", re.I)
-# dump-log says for an index that its sanity check passed or for an empty time index what it found; that is no complaint.
-HARMLESS = re.compile(r"passed sanity check|The following indexed offsets are not found in the log|timestamp:|position:|key:|payload:")
+# Every kind of line that dump-log prints of a sound file, whole; any other line is a complaint. A batch that is not valid, bytes behind
+# the last batch and an index that does not fit have lines of their own, or none of these.
+SOUND = re.compile("|".join(f"(?:{line})" for line in (
+    r"Dumping \S+",
+    r"Log starting offset: \d+",
+    r"baseOffset: \d+ lastOffset: \d+ .* isvalid: true",
+    r"\| offset: \d+ \w+: -?\d+ keySize: -?\d+ valueSize: -?\d+ sequence: .*",
+    r"offset: \d+ position: \d+",
+    r"timestamp: -?\d+ offset: \d+",
+    r"producerId: \d+ .*",
+    r"version: \d+ producerId: \d+ .*",
+    r"\S+ passed sanity check\.",
+    r"\S+ is empty\.",
+)))
+# What a decoder says in the place of a record that it cannot read: dump-log itself goes on and ends well.
+UNREADABLE = re.compile(r"(?:key|payload): (?:Error at|Unknown record type|unknown)")
 
 
 def fill(broker):
@@ -94,7 +108,7 @@ NOT_FROM_ZERO = re.compile(r"Non-consecutive offsets in \S+\n  -1 is followed by
 def dump(*paths, options=()):
     done = kafka_tools.run("dump-log", *options, "--files", ",".join(map(str, paths)), check=False, seconds=180)
     output = done.stdout.decode(errors="replace")
-    complaints = [line for line in output.splitlines() if COMPLAINTS.search(line) and not HARMLESS.search(line)]
+    complaints = [line for line in output.splitlines() if not SOUND.fullmatch(line) or UNREADABLE.search(line)]
     errors = NOT_FROM_ZERO.sub("", done.stderr.decode(errors="replace"))
     assert done.returncode == 0 and not errors and not complaints, f"{options}: {complaints[:10]}\n{errors[:2000]}"
     return output
@@ -132,6 +146,7 @@ def accepted_by_dump_log(broker):
     for number, codec in enumerate(CODECS):
         assert re.search(rf'"group":"files-group","topic":"files-{codec}","partition":0.*payload: .*"version":"4".*"offset":{1000 + number}\b', offsets), f"the commit of files-{codec}"
     assert re.search(r'"type":"2","data":.*"group":"files-group".*payload: .*"version":"3".*"protocolType":"consumer"', offsets), "the group's own record"
+    assert '"subscription":{' in offsets and '"subscription":"' not in offsets, "a subscription that dump-log could not decode stays as bytes"
     metadata = dump(*data.glob("__cluster_metadata-0/*.log"), options=["--deep-iteration", "--cluster-metadata-decoder"])
     for kind in ("TOPIC_RECORD", "PARTITION_RECORD", "CONFIG_RECORD", "REMOVE_TOPIC_RECORD"):
         assert f'"type":"{kind}"' in metadata, kind
@@ -149,6 +164,55 @@ def test_dump_log_accepts_every_file_after_a_clean_stop_and_after_a_kill(own_bro
     own_broker.stop()
     accepted_by_dump_log(own_broker)
     own_broker.start()
+
+
+def flipped(path, folder, at):
+    """A copy of a file, under its own name, in which one byte is another."""
+    folder.mkdir(exist_ok=True)
+    content = bytearray(path.read_bytes())
+    content[at] ^= 0x01
+    (folder / path.name).write_bytes(content)
+    return folder / path.name
+
+
+def resealed(path):
+    """Gives the first batch of a file the checksum of its present bytes, so that only its records are wrong."""
+    content = bytearray(path.read_bytes())
+    end = 12 + int.from_bytes(content[8:12], "big")
+    content[17:21] = batches.crc32c(bytes(content[21:end])).to_bytes(4, "big")
+    path.write_bytes(content)
+    return path
+
+
+def test_the_check_by_dump_log_fails_for_a_file_with_a_flipped_byte(own_broker, tmp_path):
+    with_topics(own_broker, ["flipped"])
+    producer = Producer({"bootstrap.servers": own_broker.address})
+    for number in range(10):
+        producer.produce("flipped", b"x" * 100)
+        assert producer.flush(30) == 0
+    consumer = Consumer({"bootstrap.servers": own_broker.address, "group.id": "flipped-group"})
+    consumer.commit(offsets=[TopicPartition("flipped", 0, 5)], asynchronous=False)
+    consumer.close()
+    own_broker.stop()
+    [log] = own_broker.partition_folder("flipped").glob("*.log")
+    [metadata] = own_broker.partition_folder("__cluster_metadata").glob("*.log")
+    [offsets] = [path for path in own_broker.data.glob("__consumer_offsets-*/*.log") if b"flipped-group" in path.read_bytes()]
+    for options, path in (([], log), (["--cluster-metadata-decoder"], metadata), (["--offsets-decoder"], offsets)):
+        dump(path, options=["--deep-iteration", *options])
+    body = log.read_bytes().index(b"xxx")
+    with pytest.raises(AssertionError, match="isvalid: false"):
+        dump(flipped(log, tmp_path / "record", body), options=["--deep-iteration"])
+    with pytest.raises(AssertionError, match="isvalid: false"):
+        dump(flipped(log, tmp_path / "shallow", body))
+    with pytest.raises(AssertionError, match="invalid bytes at the end|exception"):
+        dump(flipped(log, tmp_path / "length", 9))
+    first_value = 61 + 6  # behind the batch's header: length, attributes, two deltas, key's and value's length
+    with pytest.raises(AssertionError, match=r"Error at \d+, skipping"):
+        dump(resealed(flipped(metadata, tmp_path / "metadata", first_value)), options=["--deep-iteration", "--cluster-metadata-decoder"])
+    key = offsets.read_bytes().index(b"flipped-group") - 4  # the version, in front of the group's length
+    kinds = r"Unknown record type|Error at offset \d+, skipping"
+    with pytest.raises(AssertionError, match=kinds):
+        dump(resealed(flipped(offsets, tmp_path / "offsets", key)), options=["--deep-iteration", "--offsets-decoder"])
 
 
 @pytest.fixture(scope="module")

@@ -8,8 +8,8 @@ use klamm::config;
 use klamm::protocol::ApiKey;
 
 use crate::assert_none;
-use crate::rooms::ROOMS;
-use crate::tree::{exists, has_word, root, rust_files, text};
+use crate::rooms::{Knowledge, ROOMS};
+use crate::tree::{exists, has_word, is_word, root, rust_files, text};
 
 const DOCUMENTS: &[&str] = &["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"];
 
@@ -114,11 +114,10 @@ fn the_manual_of_settings_is_the_table_of_knobs() {
 fn the_architecture_shows_the_table_of_rooms() {
     let mut table = String::from("| room | may know | must not know |\n|---|---|---|\n");
     for room in ROOMS {
-        let all_but_cli = room.may_know.len() == ROOMS.len() - 1;
         let may_know = match room.may_know {
-            [] => "–".to_string(),
-            _ if all_but_cli => "all".to_string(),
-            names => names.join(", "),
+            Knowledge::These([]) => "–".to_string(),
+            Knowledge::These(names) => names.join(", "),
+            Knowledge::AllAbove => "all rooms above".to_string(),
         };
         table += &format!("| `{}` | {may_know} | {} |\n", room.name, room.must_not_know);
     }
@@ -160,26 +159,72 @@ fn every_path_in_a_document_exists() {
     assert_none(complaints);
 }
 
-/// Code that a document names: `Type::function` and `TypeName`.
+/// Code that a document names: `Type::function`, `TypeName` of two words or more, `A_BOUND`.
 #[test]
 fn every_name_in_a_document_exists() {
     let code: String = rust_files().iter().map(|source| source.code()).collect::<Vec<_>>().join("\n");
     let mut complaints = Vec::new();
     for document in DOCUMENTS {
         let text = text(document);
-        for span in text.split('`').skip(1).step_by(2) {
-            let names: Vec<&str> = span.split("::").collect();
-            let is_code = names.len() > 1
-                && names.iter().all(|name| {
-                    !name.is_empty() && name.chars().all(|symbol| symbol.is_alphanumeric() || symbol == '_')
-                });
-            let missing = names.iter().filter(|name| !has_word(&code, name));
-            if is_code {
-                complaints.extend(
-                    missing.map(|name| format!("{document}: `{span}`: no {name} in the code; name what is there")),
-                );
-            }
+        for span in spans(&text).filter(|span| is_name_of_code(span)) {
+            let missing = span.split("::").filter(|name| !has_word(&code, name));
+            complaints
+                .extend(missing.map(|name| format!("{document}: `{span}`: no {name} in the code; name what is there")));
         }
     }
     assert_none(complaints);
+}
+
+/// Keys of Kafka's that a document names.
+#[test]
+fn every_key_in_a_document_is_in_the_table_of_knobs() {
+    let manual = text("docs/configuration.md");
+    let mut complaints = Vec::new();
+    for document in DOCUMENTS {
+        let text = text(document);
+        let unknown = spans(&text).filter(|span| is_key(span) && !manual.contains(&format!("`{span}`")));
+        complaints.extend(unknown.map(|key| format!("{document}: `{key}` is no key of the table of knobs")));
+    }
+    assert_none(complaints);
+}
+
+/// What stands between backticks, blocks of commands apart.
+fn spans(text: &str) -> impl Iterator<Item = &str> {
+    let prose = text.split("```").step_by(2);
+    prose.flat_map(|prose| prose.split('`').skip(1).step_by(2))
+}
+
+fn is_name_of_code(span: &str) -> bool {
+    let names: Vec<&str> = span.split("::").collect();
+    let are_words = names.iter().all(|name| !name.is_empty() && name.chars().all(is_word));
+    are_words && (names.len() > 1 || is_camel_case(span) || is_screaming_case(span))
+}
+
+/// Two words or more: one alone may be any word of the language.
+fn is_camel_case(name: &str) -> bool {
+    let humps = name.chars().zip(name.chars().skip(1)).filter(|(one, next)| one.is_uppercase() && next.is_lowercase());
+    name.starts_with(char::is_uppercase) && !name.contains('_') && humps.count() > 1
+}
+
+fn is_screaming_case(name: &str) -> bool {
+    name.contains('_') && name.chars().all(|symbol| !symbol.is_lowercase())
+}
+
+/// Words in lower case with dots between them, and no name of a file.
+fn is_key(span: &str) -> bool {
+    let words: Vec<&str> = span.split('.').collect();
+    let is_plain = |word: &&str| !word.is_empty() && word.chars().all(|symbol| symbol.is_ascii_lowercase());
+    let is_file = ["md", "rs", "toml", "py", "properties"].contains(&words[words.len() - 1]);
+    words.len() > 1 && words.iter().all(is_plain) && !is_file
+}
+
+#[test]
+fn names_and_keys_are_told_from_words() {
+    for name in ["LogManager::load", "KafkaApis", "READ_BUDGET_BYTES"] {
+        assert!(is_name_of_code(name), "{name}");
+    }
+    for word in ["Disk", "klamm", "TCP", "acks=all", "UTF-8", "sim run"] {
+        assert!(!is_name_of_code(word), "{word}");
+    }
+    assert!(is_key("num.partitions") && !is_key("server.properties") && !is_key("sim") && !is_key("Cargo.toml"));
 }

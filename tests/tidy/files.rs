@@ -3,12 +3,19 @@
 //! It must not know what a file is for.
 
 use crate::assert_none;
-use crate::tree::{Source, has_word, rust_files, snake_case};
+use crate::tree::{Source, has_word, is_of_the_product, is_word, rust_files, snake_case};
 
 /// Lines that no file may exceed, and what the files together keep to.
 const LINES_MAX: usize = 1_000;
 const LINES_MEDIAN_MAX: usize = 200;
 const LINES_MOST_MAX: usize = 500;
+
+/// Lines that a function may have, its signature and closing brace among them.
+const FUNCTION_LINES_MAX: usize = 60;
+
+/// Functions that were longer when this law was made. The list only shrinks: a name that is not needed any more must go.
+const LONGER_FUNCTIONS: &[(&str, &str)] =
+    &[("src/protocol/api_key.rs", "name_of_unserved"), ("src/server/broker.rs", "start")];
 
 /// Files whose one public type is not what they are named for, with the reason.
 const NAMED_OTHERWISE: &[(&str, &str)] = &[
@@ -16,10 +23,6 @@ const NAMED_OTHERWISE: &[(&str, &str)] = &[
     ("src/config/knobs/topic.rs", "a table of knobs; Synonym is the type of one column"),
     ("src/log/log_file_name.rs", "functions over names; FolderKind is what one of them finds"),
 ];
-
-fn is_of_the_product(source: &Source) -> bool {
-    source.path.starts_with("src/") || source.path.starts_with("sim/src/")
-}
 
 fn is_test_module(source: &Source) -> bool {
     source.path.contains("test")
@@ -75,6 +78,61 @@ fn files_fit_a_head() {
         ));
     }
     assert_none(complaints);
+}
+
+#[test]
+fn functions_fit_a_screen() {
+    let sources = rust_files();
+    let longer: Vec<(&str, String, usize)> = sources
+        .iter()
+        .filter(|source| is_of_the_product(source))
+        .flat_map(|source| {
+            functions(&source.code()).into_iter().map(|(name, lines)| (source.path.as_str(), name, lines))
+        })
+        .filter(|(_, _, lines)| *lines > FUNCTION_LINES_MAX)
+        .collect();
+    let is_listed = |path: &str, name: &str| LONGER_FUNCTIONS.contains(&(path, name));
+    let grown = longer.iter().filter(|(path, name, _)| !is_listed(path, name));
+    let mut complaints: Vec<String> = grown
+        .map(|(path, name, lines)| format!("{path}: {name} has {lines} lines; split it, at most {FUNCTION_LINES_MAX}"))
+        .collect();
+    let is_longer =
+        |path: &str, name: &str| longer.iter().any(|(place, function, _)| *place == path && function == name);
+    let shrunk = LONGER_FUNCTIONS.iter().filter(|(path, name)| !is_longer(path, name));
+    complaints.extend(
+        shrunk.map(|(path, name)| format!("{path}: {name} is short enough; take it off the list of exceptions")),
+    );
+    assert_none(complaints);
+}
+
+/// Name and lines of every function with a body: from its `fn` to the brace that closes it, as rustfmt indents both.
+fn functions(code: &str) -> Vec<(String, usize)> {
+    let lines: Vec<&str> = code.lines().collect();
+    let mut found = Vec::new();
+    for (start, line) in lines.iter().enumerate() {
+        let Some((before, rest)) = line.split_once("fn ") else { continue };
+        let is_declaration = before.split_whitespace().all(|word| FUNCTION_MODIFIERS.contains(&word));
+        let name: String = rest.chars().take_while(|symbol| is_word(*symbol)).collect();
+        let indent = &line[..line.len() - line.trim_start().len()];
+        let is_end = |line: &&str| {
+            line.strip_prefix(indent).is_some_and(|rest| rest.starts_with('}') || rest.trim_end() == ");")
+        };
+        if !is_declaration || name.is_empty() || line.trim_end().ends_with(['}', ';']) {
+            continue;
+        }
+        if let Some(length) = lines[start + 1..].iter().position(is_end) {
+            found.push((name, length + 2));
+        }
+    }
+    found
+}
+
+const FUNCTION_MODIFIERS: &[&str] = &["pub", "pub(crate)", "pub(super)", "const", "async", "unsafe"];
+
+#[test]
+fn a_function_is_measured_from_its_name_to_its_brace() {
+    let code = "impl A {\n    pub fn short(&self) {}\n    fn long(\n        &self,\n    ) {\n        if x {\n        }\n    }\n}\n";
+    assert_eq!(functions(code), [("long".to_string(), 6)]);
 }
 
 /// The compiler is silent about a file that no `mod` names.

@@ -36,6 +36,11 @@ pub(crate) fn rust_files() -> Vec<Source> {
     texts().into_iter().filter(|source| source.path.ends_with(".rs")).collect()
 }
 
+/// Whether the file belongs to the broker or its simulator.
+pub(crate) fn is_of_the_product(source: &Source) -> bool {
+    source.path.starts_with("src/") || source.path.starts_with("sim/src/")
+}
+
 /// Every text file of the project, sorted. Folders that a build or a broker made are left out, as are files that are no UTF-8.
 pub(crate) fn texts() -> Vec<Source> {
     let mut found = Vec::new();

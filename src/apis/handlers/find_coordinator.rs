@@ -45,7 +45,7 @@ pub(crate) fn handle(apis: &KafkaApis, now: Now, request: &ApiRequest) -> Result
     let response = if request.version() < 4 {
         let (error, (node_id, host, port)) = find(message.key);
         // Kafka's own text for success, which clients may show.
-        let error_message = if error.is_none() { "NONE" } else { text_of(error, message.key_type) };
+        let error_message = if error.is_none() { "NONE" } else { text_of(error) };
         FindCoordinatorResponse {
             error_code: error.code(),
             error_message: Some(error_message),
@@ -58,7 +58,8 @@ pub(crate) fn handle(apis: &KafkaApis, now: Now, request: &ApiRequest) -> Result
         let coordinators = message.coordinator_keys.iter().map(|key| {
             let (error, (node_id, host, port)) = find(key);
             // Kafka has a text here only for a request that it refuses as a whole.
-            let error_message = (error == ErrorCode::InvalidRequest).then(|| text_of(error, message.key_type));
+            let is_refused = !matches!(error, ErrorCode::None | ErrorCode::CoordinatorNotAvailable);
+            let error_message = is_refused.then(|| text_of(error));
             let error_message = Some(error_message.unwrap_or_default());
             Coordinator { key, node_id, host, port, error_code: error.code(), error_message }
         });
@@ -74,16 +75,18 @@ fn find(placement: &Placement, key_type: i8, key: &str) -> ErrorCode {
             (Location::Here { .. }, _) => ErrorCode::None,
             _ => ErrorCode::CoordinatorNotAvailable,
         },
+        // The one error at which every client gives up at once; librdkafka asks on after all others.
+        TRANSACTION => ErrorCode::TransactionalIdAuthorizationFailed,
         _ => ErrorCode::InvalidRequest,
     }
 }
 
-fn text_of(error: ErrorCode, key_type: i8) -> &'static str {
-    match (error, key_type) {
-        (ErrorCode::InvalidRequest, TRANSACTION) => {
+fn text_of(error: ErrorCode) -> &'static str {
+    match error {
+        ErrorCode::TransactionalIdAuthorizationFailed => {
             "this broker has no transactions: leave transactional.id unset (an idempotent producer needs none)"
         }
-        (ErrorCode::InvalidRequest, _) => "this broker does not coordinate keys of that type",
+        ErrorCode::InvalidRequest => "this broker does not coordinate keys of that type",
         _ => "the coordinator is not available",
     }
 }

@@ -42,7 +42,8 @@ fn refusal(message: &InitProducerIdRequest<'_>) -> Option<ErrorCode> {
     let has_id = message.producer_id != -1;
     let has_epoch = message.producer_epoch != -1;
     match message.transactional_id {
-        Some(_) => Some(ErrorCode::InvalidRequest),
+        Some("") => Some(ErrorCode::InvalidRequest),
+        Some(_) => Some(ErrorCode::TransactionalIdAuthorizationFailed),
         None if has_id != has_epoch => Some(ErrorCode::InvalidRequest),
         None => None,
     }

@@ -17,12 +17,3 @@ def until(what, condition, seconds=30.0, pause=0.02):
         if time.monotonic() > deadline:
             raise Overdue(f"{what}: not within {seconds} s")
         time.sleep(pause)
-
-
-def held(what, condition, seconds, pause=0.02):
-    """Asserts that `condition()` stays truthy for `seconds`."""
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        if not condition():
-            raise AssertionError(f"{what}: did not last {seconds} s")
-        time.sleep(pause)
