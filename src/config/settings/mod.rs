@@ -7,20 +7,18 @@ mod log;
 mod network;
 mod node;
 mod topic;
-mod transaction;
 
 use crate::config::layers::{DynamicConfig, Layers, StaticConfig};
 use crate::config::problem::ConfigProblems;
 use crate::config::source::Sources;
 
-pub use group::{ConsumerGroupMigrationPolicy, ConsumerGroupSettings, GroupSettings, OffsetsSettings};
-pub use log::{LogCleanerSettings, LogSettings};
+pub use group::{GroupSettings, OffsetsSettings};
+pub use log::LogSettings;
 pub use network::{ListenerSettings, NetworkSettings, RequestSettings};
 pub(crate) use network::{is_of_controller, protocol_of};
 pub use node::NodeSettings;
 pub(crate) use topic::TopicLayers;
 pub use topic::{CompressionType, TimestampType, TopicCreationSettings, TopicSettings};
-pub use transaction::TransactionSettings;
 
 /// Everything that a broker can be told.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,20 +31,14 @@ pub struct Settings {
     pub request: RequestSettings,
     /// The logs on disk.
     pub log: LogSettings,
-    /// Compaction.
-    pub cleaner: LogCleanerSettings,
     /// How topics come and go.
     pub topic_creation: TopicCreationSettings,
     /// What a topic without configs of its own has.
     pub topic_defaults: TopicSettings,
-    /// Classic groups, and the coordinator's protocols.
+    /// Classic groups.
     pub group: GroupSettings,
-    /// Consumer groups (KIP-848).
-    pub consumer_group: ConsumerGroupSettings,
     /// Committed offsets.
     pub offsets: OffsetsSettings,
-    /// Idempotent and transactional producers.
-    pub transaction: TransactionSettings,
 }
 
 impl Settings {
@@ -65,13 +57,10 @@ impl Settings {
             network: NetworkSettings::resolve(layers),
             request: RequestSettings::resolve(layers),
             log: LogSettings::resolve(layers),
-            cleaner: LogCleanerSettings::resolve(layers),
             topic_creation: TopicCreationSettings::resolve(layers),
             topic_defaults: TopicSettings::resolve(&Default::default(), layers),
             group: GroupSettings::resolve(layers),
-            consumer_group: ConsumerGroupSettings::resolve(layers),
             offsets: OffsetsSettings::resolve(layers),
-            transaction: TransactionSettings::resolve(layers),
         }
     }
 }
