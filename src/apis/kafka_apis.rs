@@ -133,10 +133,7 @@ impl KafkaApis {
             Some(api_key) => self.dispatch(api_key, now, local, &request),
             None => Ok(Answer::Close("an API that is not served").into()),
         };
-        handled.unwrap_or_else(|error| {
-            tracing::debug!(peer = %request.peer, api_key = request.ticket.api_key, %error, "malformed request");
-            Answer::Close("a request whose body cannot be read").into()
-        })
+        handled.unwrap_or_else(|error| Answer::Malformed(error).into())
     }
 
     fn dispatch(
@@ -210,7 +207,7 @@ impl KafkaApis {
         match self.controller.decide(now, decide, |_| retry) {
             Ok(Decided::Appended) => {
                 self.replica_manager.want_sync([self.controller.log()]);
-                Some(Answer::Later)
+                Some(Answer::Retry)
             }
             Ok(Decided::Nothing(_)) => None,
             Err(_) => {
@@ -378,7 +375,7 @@ impl KafkaApis {
     fn handle_again(&self, now: Now, request: ApiRequest) -> Vec<Completion> {
         let ticket = request.ticket;
         let Outcome { answer, mut completions } = self.handle(now, &mut RequestLocal::new(), request);
-        if !matches!(answer, Answer::Later) {
+        if !matches!(answer, Answer::Later | Answer::Retry) {
             completions.push(Completion { ticket, answer });
         }
         completions

@@ -152,6 +152,8 @@ pub(crate) struct ReplicaManager {
     random: Mutex<ChaCha12Rng>,
     syncs: Arc<SyncQueue>,
     deadlines: Arc<Deadlines>,
+    /// The broker is about to stop: no fetch waits any more.
+    is_draining: AtomicBool,
     must_stop: AtomicBool,
 }
 
@@ -171,6 +173,7 @@ impl ReplicaManager {
             random: Mutex::new(random),
             syncs,
             deadlines,
+            is_draining: AtomicBool::new(false),
             must_stop: AtomicBool::new(false),
         }
     }
@@ -334,7 +337,12 @@ impl ReplicaManager {
         // Only now: the expiry role, once awake, must find it.
         self.deadlines.add(deadline);
         // Data may have come between the read and the watch: then nobody would come again.
-        keys.iter().flat_map(|key| self.complete_fetches(now, *key)).collect()
+        let mut completions: Vec<Completion> = keys.iter().flat_map(|key| self.complete_fetches(now, *key)).collect();
+        // So may the end of the broker: from then on nobody waits.
+        if self.is_draining.load(Ordering::SeqCst) {
+            completions.extend(self.release_fetches(now));
+        }
+        completions
     }
 
     /// Completes the fetches that the growth of a log's readable part satisfies.
@@ -421,8 +429,9 @@ impl ReplicaManager {
         produces.chain(fetches).collect()
     }
 
-    /// Ends every parked fetch with what there is: the broker is about to stop.
+    /// Ends every parked fetch with what there is, and from now on each that comes: the broker is about to stop.
     pub(crate) fn release_fetches(&self, now: Now) -> Vec<Completion> {
+        self.is_draining.store(true, Ordering::SeqCst);
         let released = self.fetches().expire(Instant(u64::MAX));
         self.answered(now, released)
     }

@@ -28,8 +28,8 @@ pub use layers::{ConfigSource, DynamicConfig, Layers, StaticConfig};
 pub use listener::{Endpoint, SecurityProtocol};
 pub use problem::{ConfigProblem, ConfigProblems, Origin};
 pub use settings::{
-    CompressionType, GroupSettings, ListenerSettings, LogSettings, NetworkSettings, NodeSettings, OffsetsSettings,
-    RequestSettings, Settings, TimestampType, TopicCreationSettings, TopicSettings,
+    BrokerLogSettings, ClassicGroupSettings, CompressionType, ListenerSettings, NetworkSettings, NodeSettings,
+    OffsetsSettings, RequestSettings, Settings, TimestampType, TopicCreationSettings, TopicSettings,
 };
 pub use source::{Setting, Sources};
 pub use validate::{

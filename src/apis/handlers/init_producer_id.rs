@@ -27,7 +27,7 @@ pub(crate) fn handle(apis: &KafkaApis, now: Now, request: &ApiRequest) -> Result
     let is_first = ids.wait(Box::new(request.again()));
     drop(ids);
     match if is_first { apis.ask_producer_ids(now) } else { Ok(()) } {
-        Ok(()) => Ok(Answer::Later.into()),
+        Ok(()) => Ok(Answer::Retry.into()),
         Err(error) => {
             apis.producer_ids().take_waiting();
             Ok(respond(request, Err(error)).into())

@@ -6,7 +6,7 @@ use crate::config::layers::Layers;
 
 /// Classic groups.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct GroupSettings {
+pub struct ClassicGroupSettings {
     /// `group.min.session.timeout.ms`.
     pub session_timeout_ms_min: i32,
     /// `group.max.session.timeout.ms`.
@@ -17,9 +17,9 @@ pub struct GroupSettings {
     pub initial_rebalance_delay_ms: i32,
 }
 
-impl GroupSettings {
-    pub(super) fn resolve(layers: Layers<'_>) -> GroupSettings {
-        GroupSettings {
+impl ClassicGroupSettings {
+    pub(super) fn resolve(layers: Layers<'_>) -> ClassicGroupSettings {
+        ClassicGroupSettings {
             session_timeout_ms_min: layers.int("group.min.session.timeout.ms"),
             session_timeout_ms_max: layers.int("group.max.session.timeout.ms"),
             members_max: layers.size("group.max.size"),

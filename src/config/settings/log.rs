@@ -6,7 +6,7 @@ use crate::config::layers::Layers;
 
 /// The logs on disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LogSettings {
+pub struct BrokerLogSettings {
     /// `log.dirs`, else `log.dir`.
     pub dirs: Vec<String>,
     /// `metadata.log.dir`, else the first of `dirs`.
@@ -27,12 +27,12 @@ pub struct LogSettings {
     pub producer_id_expiration_ms: i64,
 }
 
-impl LogSettings {
-    pub(super) fn resolve(layers: Layers<'_>) -> LogSettings {
+impl BrokerLogSettings {
+    pub(super) fn resolve(layers: Layers<'_>) -> BrokerLogSettings {
         let several = layers.list("log.dirs");
         let dirs = if several.is_empty() { layers.list("log.dir") } else { several };
         let first = dirs.first().cloned().unwrap_or_default();
-        LogSettings {
+        BrokerLogSettings {
             metadata_dir: layers.text("metadata.log.dir").unwrap_or(first),
             dirs,
             acks_all_fsync: layers.boolean("klamm.acks.all.fsync"),

@@ -12,8 +12,8 @@ use crate::config::layers::{DynamicConfig, Layers, StaticConfig};
 use crate::config::problem::ConfigProblems;
 use crate::config::source::Sources;
 
-pub use group::{GroupSettings, OffsetsSettings};
-pub use log::LogSettings;
+pub use group::{ClassicGroupSettings, OffsetsSettings};
+pub use log::BrokerLogSettings;
 pub use network::{ListenerSettings, NetworkSettings, RequestSettings};
 pub(crate) use network::{is_of_controller, protocol_of};
 pub use node::NodeSettings;
@@ -30,13 +30,13 @@ pub struct Settings {
     /// Bounds of requests and answers.
     pub request: RequestSettings,
     /// The logs on disk.
-    pub log: LogSettings,
+    pub log: BrokerLogSettings,
     /// How topics come and go.
     pub topic_creation: TopicCreationSettings,
     /// What a topic without configs of its own has.
     pub topic_defaults: TopicSettings,
     /// Classic groups.
-    pub group: GroupSettings,
+    pub group: ClassicGroupSettings,
     /// Committed offsets.
     pub offsets: OffsetsSettings,
 }
@@ -56,10 +56,10 @@ impl Settings {
             node: NodeSettings::resolve(layers),
             network: NetworkSettings::resolve(layers),
             request: RequestSettings::resolve(layers),
-            log: LogSettings::resolve(layers),
+            log: BrokerLogSettings::resolve(layers),
             topic_creation: TopicCreationSettings::resolve(layers),
             topic_defaults: TopicSettings::resolve(&Default::default(), layers),
-            group: GroupSettings::resolve(layers),
+            group: ClassicGroupSettings::resolve(layers),
             offsets: OffsetsSettings::resolve(layers),
         }
     }
