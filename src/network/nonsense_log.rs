@@ -28,7 +28,8 @@ impl NonsenseLog {
     /// Writes a warning with the likely cause, unless there was one of this class just now: then the next one tells how many there were.
     pub(crate) fn tell(&self, now: Instant, listener: &str, peer: SocketAddr, class: &'static str, detail: &str) {
         if let Some(more_since) = self.due(now, class) {
-            tracing::warn!(%peer, listener, cause = class, detail, more_since, "connection closed: it sent no Kafka request");
+            let cause = if detail.is_empty() { class.to_owned() } else { format!("{class} ({detail})") };
+            tracing::warn!(%peer, listener, more_since, "connection closed: {cause}");
         }
     }
 

@@ -402,7 +402,7 @@ impl<S: Selector> Processor<S> {
             }
             Ok(Received::Ended) => self.close(token, "the peer closed it"),
             Ok(Received::BadLength(prefix)) => {
-                let detail = format!("its first bytes, or its next frame's, are \"{}\"", prefix.escape_ascii());
+                let detail = format!("first bytes: {}", prefix.escape_ascii());
                 self.close_stranger(token, now, likely_cause(prefix), &detail);
             }
             Err(error) => self.close_for(token, &error),
