@@ -118,19 +118,6 @@ fn a_fetch_by_a_broker_or_with_a_negative_limit_is_refused_and_has_no_transactio
 }
 
 #[test]
-fn a_topic_with_neither_name_nor_id_is_refused_and_so_is_an_id_before_its_time() {
-    let mut apis = with_topics();
-    for (version, topic_id) in [(12, TopicId::ZERO), (10, TopicId([7; 16]))] {
-        let topics = Some(vec![MetadataRequestTopic { name: None, topic_id }]);
-        let response = apis.ask_now(ApiKey::Metadata, version, &MetadataRequest { topics, ..Default::default() });
-        let response: MetadataResponse<'_> = response.read();
-        assert!(response.brokers.is_empty());
-        let topic = &response.topics[0];
-        assert_eq!((topic.error_code, topic.topic_id), (ErrorCode::InvalidRequest.code(), topic_id));
-    }
-}
-
-#[test]
 fn a_fetch_that_comes_while_the_broker_stops_does_not_wait() {
     let mut apis = with_topics();
     let partition = FetchPartition { partition: 0, partition_max_bytes: 100, ..Default::default() };
@@ -141,4 +128,17 @@ fn a_fetch_that_comes_while_the_broker_stops_does_not_wait() {
     assert_eq!(apis.apis.drain(apis.now).len(), 1);
     let (ticket, outcome) = apis.send(ApiKey::Fetch, 12, &request);
     assert_eq!(outcome.completions.iter().map(|completion| completion.ticket).collect::<Vec<_>>(), [ticket]);
+}
+
+#[test]
+fn a_topic_with_neither_name_nor_id_is_refused_and_so_is_an_id_before_its_time() {
+    let mut apis = with_topics();
+    for (version, topic_id) in [(12, TopicId::ZERO), (10, TopicId([7; 16]))] {
+        let topics = Some(vec![MetadataRequestTopic { name: None, topic_id }]);
+        let response = apis.ask_now(ApiKey::Metadata, version, &MetadataRequest { topics, ..Default::default() });
+        let response: MetadataResponse<'_> = response.read();
+        assert!(response.brokers.is_empty());
+        let topic = &response.topics[0];
+        assert_eq!((topic.error_code, topic.topic_id), (ErrorCode::InvalidRequest.code(), topic_id));
+    }
 }
