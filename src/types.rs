@@ -159,6 +159,8 @@ pub struct ConnectionId {
 pub struct Ticket {
     /// Where the answer goes.
     pub connection: ConnectionId,
+    /// Its number among the requests of the connection: a client may use a correlation id twice.
+    pub ordinal: u32,
     /// The client's number for this request.
     pub correlation_id: i32,
     /// Which API was asked.

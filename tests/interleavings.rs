@@ -1,10 +1,12 @@
 //! The wake-up protocol of the queues under every interleaving that a scheduler of threads draws: nobody sleeps while there is work.
 //!
-//! The very source of `RequestChannel`, `ConnectionQueue` and `MemoryPool` is compiled here against stand-ins for queue, lock and flag, since the
+//! The very source of `RequestChannel`, `ConnectionQueue`, `MemoryPool` and `Deadlines` is compiled here against stand-ins for queue, lock and flag, since the
 //! scheduler cannot see inside crossbeam. It must not know sockets or requests.
 #![allow(clippy::unwrap_used, reason = "a test: a poisoned lock is a failure")]
 #![allow(unreachable_pub, missing_docs, dead_code, reason = "the files of the broker are part of this crate here")]
 
+#[path = "../src/apis/deadlines.rs"]
+mod deadlines;
 #[path = "../src/network/connection_queue.rs"]
 mod connection_queue;
 #[path = "../src/network/memory_pool.rs"]
@@ -23,11 +25,12 @@ use shuttle::{Config, Runner, thread};
 use std::sync::Arc;
 
 use connection_queue::ConnectionQueue;
+use deadlines::Deadlines;
 use env::Wake;
 use memory_pool::MemoryPool;
 use request::{Request, Response};
 use request_channel::RequestChannel;
-use types::{ConnectionId, ProcessorId, Ticket};
+use types::{ConnectionId, Instant, ProcessorId, Ticket};
 
 /// Rooms that the compiled files name.
 mod env {
@@ -38,7 +41,7 @@ mod limits {
     pub(crate) const CONNECTION_QUEUE_CAPACITY: usize = 1;
 }
 mod types {
-    pub(crate) use klamm::types::{ConnectionId, ProcessorId, Ticket};
+    pub(crate) use klamm::types::{ConnectionId, Instant, ProcessorId, Ticket};
 }
 mod zoo {
     pub(crate) use klamm::zoo::{Bug, is};
@@ -94,7 +97,7 @@ fn under_many_schedules(body: impl Fn() + Send + Sync + Clone + 'static) {
 
 fn ticket(processor: u32, number: i32) -> Ticket {
     let connection = ConnectionId { processor: ProcessorId(processor), number: 1 };
-    Ticket { connection, correlation_id: number, api_key: 0, api_version: 0 }
+    Ticket { connection, ordinal: 0, correlation_id: number, api_key: 0, api_version: 0 }
 }
 
 /// How a run is laid out.
@@ -201,6 +204,79 @@ fn handlers_beside_their_processors_and_a_pool_leave_no_request_behind() {
     });
 }
 
+/// The one that queued two requests is inside the first for as long as the second is not handled: the pool must come.
+#[test]
+fn no_request_waits_behind_a_slow_one_while_the_pool_is_idle() {
+    under_many_schedules(|| {
+        let pool = Arc::new(Parker::default());
+        let channel =
+            Arc::new(RequestChannel::new(4, vec![Arc::new(Parker::default())], vec![Arc::clone(&pool) as _], 1));
+        let second_is_handled = Arc::new(Parker::default());
+        let handler = {
+            let (channel, second_is_handled) = (Arc::clone(&channel), Arc::clone(&second_is_handled));
+            thread::spawn(move || {
+                loop {
+                    match channel.take() {
+                        Some(_) => break second_is_handled.wake(),
+                        None if channel.handler_sleeps(0) => pool.sleep(),
+                        None => {}
+                    }
+                }
+            })
+        };
+        for number in 0..2 {
+            channel.offer(ProcessorId(0), Request { ticket: ticket(0, number) }).unwrap();
+        }
+        if channel.take().is_some() {
+            second_is_handled.sleep();
+        }
+        handler.join().unwrap();
+    });
+}
+
+/// An operation is parked and its deadline announced, while the expiry role looks and goes to sleep. Whoever parks does so in this order.
+fn park_and_expire(watch_first: bool) {
+    const DEADLINE: Instant = Instant(5);
+    let expiry = Arc::new(Parker::default());
+    let deadlines = Arc::new(Deadlines::new(Arc::clone(&expiry) as _));
+    let watched = Arc::new(Mutex::new(None));
+    let parking = {
+        let (deadlines, watched) = (Arc::clone(&deadlines), Arc::clone(&watched));
+        thread::spawn(move || {
+            let watch = || *watched.lock().unwrap() = Some(DEADLINE);
+            if watch_first {
+                watch();
+            }
+            deadlines.add(DEADLINE);
+            if !watch_first {
+                watch();
+            }
+        })
+    };
+    // The role without a deadline sleeps until it is woken; with one it would wake by itself.
+    loop {
+        deadlines.disarm();
+        let next = *watched.lock().unwrap();
+        deadlines.arm(next);
+        if next.is_some() {
+            break;
+        }
+        expiry.sleep();
+    }
+    parking.join().unwrap();
+}
+
+#[test]
+fn a_deadline_that_is_announced_after_its_operation_is_watched_is_never_missed() {
+    under_many_schedules(|| park_and_expire(true));
+}
+
+#[test]
+#[should_panic(expected = "deadlock")]
+fn a_deadline_that_is_announced_before_its_operation_is_watched_is_missed() {
+    under_many_schedules(|| park_and_expire(false));
+}
+
 #[test]
 fn an_acceptor_that_the_full_queue_refused_is_woken_when_there_is_room() {
     under_many_schedules(|| {
@@ -251,7 +327,7 @@ fn a_processor_that_got_no_memory_is_woken_when_another_gives_some_back() {
             })
         });
         processors.collect::<Vec<_>>().into_iter().for_each(|processor| processor.join().unwrap());
-        assert_eq!(pool.used_bytes(), 0);
+        assert!(pool.try_take(10), "all of it is back");
     });
 }
 

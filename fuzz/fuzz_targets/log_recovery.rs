@@ -140,6 +140,7 @@ fn new_disk() -> Arc<SimDisk> {
 fn open(disk: &Arc<SimDisk>) -> Result<LogManager, klamm::log::LogError> {
     let manager = LogManagerSettings {
         directories: vec![PathBuf::from(ROOT)],
+        metadata_directory: PathBuf::from(ROOT),
         node_id: BrokerId(1),
         cluster_id: None,
         free_bytes_min: 0,

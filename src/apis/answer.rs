@@ -5,6 +5,7 @@
 use bytes::Bytes;
 
 use crate::env::Piece;
+use crate::protocol::DecodeError;
 use crate::types::Ticket;
 
 /// What becomes of one request.
@@ -16,8 +17,12 @@ pub enum Answer {
     Nothing,
     /// The connection ends, for this reason.
     Close(&'static str),
+    /// The connection ends, since the body of the request cannot be read.
+    Malformed(DecodeError),
     /// The operation is parked; somebody else's [`Completion`] will bring the answer.
     Later,
+    /// As `Later`, and the request with its frame is kept, to be handled once more.
+    Retry,
 }
 
 impl Answer {
@@ -32,7 +37,7 @@ impl Answer {
 pub struct Completion {
     /// Whose.
     pub ticket: Ticket,
-    /// What it is; never `Later`.
+    /// What it is; neither `Later` nor `Retry`.
     pub answer: Answer,
 }
 

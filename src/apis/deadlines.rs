@@ -3,8 +3,8 @@
 //! It must not know what is parked.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::sync::{AtomicU64, Ordering};
 use crate::env::Wake;
 use crate::types::Instant;
 

@@ -87,7 +87,7 @@ impl KafkaApis {
         let manager = open_logs(&configs, now, Arc::clone(&disk), &mut random)?;
         let was_clean = manager.directories().iter().all(|directory| directory.was_clean);
         let cluster_id = manager.cluster_id().to_string();
-        let roots: Vec<PathBuf> = settings.log.dirs.iter().map(PathBuf::from).collect();
+        let roots = manager.directories().into_iter().map(|directory| directory.path).collect();
         let logs = Arc::new(LogDirectory::new(manager, roots, ChaCha12Rng::from_seed(drawn(&mut random))));
         let metadata_log = logs.open_metadata_log(now, &configs)?;
         let controller = Controller::load(disk.as_ref(), metadata_log, &cluster_id, drawn(&mut random))?;
@@ -138,10 +138,7 @@ impl KafkaApis {
             Some(api_key) => self.dispatch(api_key, now, local, &request),
             None => Ok(Answer::Close("an API that is not served").into()),
         };
-        handled.unwrap_or_else(|error| {
-            tracing::debug!(peer = %request.peer, api_key = request.ticket.api_key, %error, "malformed request");
-            Answer::Close("a request whose body cannot be read").into()
-        })
+        handled.unwrap_or_else(|error| Answer::Malformed(error).into())
     }
 
     fn dispatch(
@@ -226,7 +223,7 @@ impl KafkaApis {
             Ok(Decided::Appended) => {
                 self.watch_deadline(deadline);
                 self.replica_manager.want_sync([self.controller.log()]);
-                Some(Answer::Later)
+                Some(Answer::Retry)
             }
             Ok(Decided::Nothing(_)) => None,
             Err(_) => {
@@ -414,7 +411,7 @@ impl KafkaApis {
     fn handle_again(&self, now: Now, request: ApiRequest) -> Vec<Completion> {
         let ticket = request.ticket;
         let Outcome { answer, mut completions } = self.handle(now, &mut RequestLocal::new(), request);
-        if !matches!(answer, Answer::Later) {
+        if !matches!(answer, Answer::Later | Answer::Retry) {
             completions.push(Completion { ticket, answer });
         }
         completions
@@ -445,9 +442,11 @@ impl KafkaApis {
         self.logs.manager().logs()
     }
 
-    /// The log directories.
+    /// The log directories of topics.
     pub(crate) fn log_directories(&self) -> Vec<LogDirectoryInfo> {
-        self.logs.manager().directories()
+        let mut directories = self.logs.manager().directories();
+        directories.retain(|directory| !directory.is_of_metadata_only);
+        directories
     }
 
     /// The newest durable image.
@@ -512,6 +511,7 @@ fn open_logs(
     let settings = configs.settings();
     let manager_settings = LogManagerSettings {
         directories: settings.log.dirs.iter().map(PathBuf::from).collect(),
+        metadata_directory: PathBuf::from(&settings.log.metadata_dir),
         node_id: settings.node.broker_id,
         cluster_id: settings.node.cluster_id.clone(),
         free_bytes_min: settings.log.free_bytes_min,
@@ -534,8 +534,10 @@ fn introduce_broker(
     now: Now,
     was_clean: bool,
 ) -> Result<(), StartFailure> {
+    let mut directories = logs.manager().directories();
+    directories.retain(|directory| !directory.is_of_metadata_only);
     let log_dirs: Vec<TopicId> =
-        logs.manager().directories().iter().filter_map(|directory| TopicId::from_base64(&directory.id)).collect();
+        directories.iter().filter_map(|directory| TopicId::from_base64(&directory.id)).collect();
     let broker_id = settings.node.broker_id;
     // One batch, so that a crash leaves either all of it or a cluster that is still new.
     controller.append_at_start(now, |image, random| {

@@ -180,7 +180,7 @@ impl LogDirectory {
         let settings = Arc::new(crate::log::LogSettings { delete: false, compact: false, ..(*settings).clone() });
         let key = LogKey { topic_id: TopicId::METADATA, partition: PartitionIndex(0) };
         let name = TopicPartition { topic, partition: key.partition };
-        let log = self.manager.create(now, &name, key.topic_id, settings, false)?;
+        let log = self.manager.create_metadata_log(now, &name, key.topic_id, settings)?;
         Ok(Arc::new(Partition::new(key, log)))
     }
 

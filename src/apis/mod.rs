@@ -34,6 +34,7 @@ mod replica_manager; // appends and reads, and those who wait for them
 mod request_local; // what one handler keeps to itself
 mod shard_timers; // when which coordinator is looked at next
 mod start_failure; // why logs and metadata cannot be loaded
+mod sync; // what the watch of deadlines is made of
 mod sync_queue; // whose bytes must reach the disk
 mod topic_creation; // topics that come into being because somebody asks for them
 

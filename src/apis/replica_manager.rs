@@ -45,6 +45,8 @@ pub(crate) struct ReplicaManager {
     random: Mutex<ChaCha12Rng>,
     syncs: SyncQueue,
     deadlines: Arc<Deadlines>,
+    /// The broker is about to stop: no fetch waits any more.
+    is_draining: AtomicBool,
     must_stop: AtomicBool,
 }
 
@@ -64,6 +66,7 @@ impl ReplicaManager {
             random: Mutex::new(random),
             syncs,
             deadlines,
+            is_draining: AtomicBool::new(false),
             must_stop: AtomicBool::new(false),
         }
     }
@@ -228,7 +231,12 @@ impl ReplicaManager {
         // Only now: the expiry role, once awake, must find it.
         self.deadlines.add(deadline);
         // Data may have come between the read and the watch: then nobody would come again.
-        self.answered(now, self.fetches.complete_one(parked, |plan| plan.is_complete(self)))
+        let mut completions = self.answered(now, self.fetches.complete_one(parked, |plan| plan.is_complete(self)));
+        // So may the end of the broker: from then on nobody waits.
+        if self.is_draining.load(Ordering::SeqCst) {
+            completions.extend(self.release_fetches(now));
+        }
+        completions
     }
 
     /// Completes the fetches that the growth of a log's readable part satisfies.
@@ -310,8 +318,9 @@ impl ReplicaManager {
         completions
     }
 
-    /// Ends every parked fetch with what there is: the broker is about to stop.
+    /// Ends every parked fetch with what there is, and from now on each that comes: the broker is about to stop.
     pub(crate) fn release_fetches(&self, now: Now) -> Vec<Completion> {
+        self.is_draining.store(true, Ordering::SeqCst);
         self.answered(now, self.fetches.expire(Instant(u64::MAX)))
     }
 

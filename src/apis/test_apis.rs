@@ -97,7 +97,7 @@ impl TestApis {
         self.correlation_id += 1;
         let connection = ConnectionId { processor: ProcessorId(0), number: 0 };
         let correlation_id = self.correlation_id;
-        let ticket = Ticket { connection, correlation_id, api_key: api_key.code(), api_version: version };
+        let ticket = Ticket { connection, ordinal: 0, correlation_id, api_key: api_key.code(), api_version: version };
         let frame = encode_request(api_key, version, correlation_id, Some("test"), message).bytes.slice(4..);
         let body_at = frame.len() - body_bytes(version, message);
         let peer = SocketAddr::from(([127, 0, 0, 1], 50_000));

@@ -126,6 +126,19 @@ fn a_fetch_by_a_broker_or_with_a_negative_limit_is_refused_and_has_no_transactio
 }
 
 #[test]
+fn a_fetch_that_comes_while_the_broker_stops_does_not_wait() {
+    let mut apis = with_topics();
+    let partition = FetchPartition { partition: 0, partition_max_bytes: 100, ..Default::default() };
+    let topics = vec![FetchTopic { topic: "a", partitions: vec![partition], ..Default::default() }];
+    let request = FetchRequest { max_wait_ms: 30_000, min_bytes: 1, max_bytes: 1_000, topics, ..Default::default() };
+    let (_, outcome) = apis.send(ApiKey::Fetch, 12, &request);
+    assert!(outcome.completions.is_empty(), "it waits");
+    assert_eq!(apis.apis.drain(apis.now).len(), 1);
+    let (ticket, outcome) = apis.send(ApiKey::Fetch, 12, &request);
+    assert_eq!(outcome.completions.iter().map(|completion| completion.ticket).collect::<Vec<_>>(), [ticket]);
+}
+
+#[test]
 fn a_topic_with_neither_name_nor_id_is_refused_and_so_is_an_id_before_its_time() {
     let mut apis = with_topics();
     for (version, topic_id) in [(12, TopicId::ZERO), (10, TopicId([7; 16]))] {

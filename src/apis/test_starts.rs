@@ -46,6 +46,18 @@ fn a_cluster_without_metadata_adopts_the_partitions_that_it_finds_and_does_so_on
 }
 
 #[test]
+fn the_metadata_log_in_a_folder_of_its_own_is_found_there_with_all_that_it_says() {
+    let mut apis = TestApis::with(&["metadata.log.dir=/meta"]);
+    apis.create("a", 1, &[("retention.ms", "7")]);
+    let id = id_of(&apis, "a");
+    assert!(apis.disk.list(Path::new("/meta/__cluster_metadata-0")).is_ok());
+    assert_eq!(folders(&apis, "__cluster_metadata-0"), 0);
+    let apis = apis.after_power_cut();
+    assert_eq!(id_of(&apis, "a"), id);
+    assert_eq!(apis.log("a", 0).settings().retention_ms, 7);
+}
+
+#[test]
 fn a_partition_that_the_metadata_do_not_know_is_put_aside_and_its_name_is_free() {
     let (from, to) = (with_records(&["a"]), with_records(&["b"]));
     copy_folder(&from, &to, "a-0");

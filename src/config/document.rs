@@ -12,20 +12,24 @@ pub fn markdown_of_broker() -> String {
     table(knobs::all())
 }
 
-/// The knobs of a topic that take effect.
+/// The knobs of a topic: those that take effect, and the others.
 pub fn markdown_of_topics() -> String {
-    table(TOPIC_KNOBS.iter())
+    table(TOPIC_KNOBS.iter()) + "\n" + &rest(TOPIC_KNOBS.iter())
 }
 
-/// The knobs of a group that take effect.
+/// The knobs of a group, none of which takes effect: classic groups have none in Kafka either.
 pub fn markdown_of_groups() -> String {
-    table(GROUP_KNOBS.iter())
+    rest(GROUP_KNOBS.iter())
 }
 
 /// Kafka's knobs of a broker that have no effect or are refused, one line for each reason.
 pub fn markdown_of_the_rest() -> String {
+    rest(knobs::all())
+}
+
+fn rest<'a>(knobs: impl Iterator<Item = &'a Knob>) -> String {
     let mut reasons: Vec<(&str, &str, Vec<String>)> = Vec::new();
-    for knob in knobs::all() {
+    for knob in knobs {
         let (what, reason) = match knob.standing {
             Standing::Honoured(_) => continue,
             Standing::Idle(reason) => ("no effect", reason),

@@ -28,9 +28,8 @@ pub use layers::{ConfigSource, DynamicConfig, Layers, StaticConfig};
 pub use listener::{Endpoint, SecurityProtocol};
 pub use problem::{ConfigProblem, ConfigProblems, Origin};
 pub use settings::{
-    CompressionType, ConsumerGroupMigrationPolicy, ConsumerGroupSettings, GroupSettings, ListenerSettings,
-    LogCleanerSettings, LogSettings, NetworkSettings, NodeSettings, OffsetsSettings, RequestSettings, Settings,
-    TimestampType, TopicCreationSettings, TopicSettings, TransactionSettings,
+    BrokerLogSettings, ClassicGroupSettings, CompressionType, ListenerSettings, NetworkSettings, NodeSettings,
+    OffsetsSettings, RequestSettings, Settings, TimestampType, TopicCreationSettings, TopicSettings,
 };
 pub use source::{Setting, Sources};
 pub use validate::{

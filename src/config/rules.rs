@@ -66,6 +66,10 @@ impl Broken<'_> {
         if names.iter().all(|name| is_of_controller(layers, name)) {
             self.add("listeners", "has listeners of the controller only, so no client could connect".to_owned());
         }
+        let of_brokers = layers.text("inter.broker.listener.name").map(|name| name.to_uppercase());
+        if let Some(stranger) = of_brokers.filter(|name| !names.contains(name)) {
+            self.add("inter.broker.listener.name", format!("is {stranger}, which is not among the listeners"));
+        }
         if layers.list("advertised.listeners").is_empty() {
             return;
         }

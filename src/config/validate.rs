@@ -138,18 +138,11 @@ fn list_default(knob: Option<&'static Knob>) -> Option<&'static str> {
 }
 
 /// Knobs that a listener may have for itself and the cluster may set nevertheless.
-const CLUSTER_KNOBS_OF_LISTENERS: [&str; 3] =
-    ["max.connections", "max.connection.creation.rate", "num.network.threads"];
+const CLUSTER_KNOBS_OF_LISTENERS: [&str; 2] = ["max.connections", "max.connection.creation.rate"];
 
 /// Numbers of threads, which Kafka changes by a factor of two at most in one step.
-const THREADS: [&str; 6] = [
-    "num.io.threads",
-    "num.network.threads",
-    "num.replica.fetchers",
-    "num.recovery.threads.per.data.dir",
-    "background.threads",
-    "log.cleaner.threads",
-];
+const THREADS: [&str; 4] =
+    ["num.replica.fetchers", "num.recovery.threads.per.data.dir", "background.threads", "log.cleaner.threads"];
 
 /// Checks all configs that this broker, or every broker of the cluster, would have at run time. What it has already is in `layers`; it
 /// may stay, whatever it is.
@@ -177,7 +170,9 @@ fn check_broker_key(scope: BrokerScope, key: &str, text: &str, layers: Layers<'_
     let is_per_broker = knob.update_mode == UpdateMode::PerBroker
         || (is_of_listener && !CLUSTER_KNOBS_OF_LISTENERS.contains(&knob.name));
     if knob.update_mode == UpdateMode::ReadOnly {
-        return wrong(format!("Cannot update these configs dynamically: [{key}]"));
+        return wrong(format!(
+            "Cannot update these configs dynamically: [{key}]; a value in the broker's properties takes effect at its next start only"
+        ));
     }
     if is_per_broker && scope == BrokerScope::Cluster {
         return wrong(format!(

@@ -30,6 +30,8 @@ pub struct LogDirectoryInfo {
     pub path: PathBuf,
     /// Its `directory.id`.
     pub id: String,
+    /// Whether it is the metadata log's alone.
+    pub is_of_metadata_only: bool,
     /// Whether it is usable.
     pub is_online: bool,
     /// Whether clients may not append, since the disk is nearly full.
@@ -99,11 +101,12 @@ impl LogManager {
         self.directories.first().map_or("", |directory| &directory.cluster_id)
     }
 
-    /// The directories, in the order of the settings.
+    /// The directories, in the order of the settings; the one of the metadata log, if it has its own, is last.
     pub fn directories(&self) -> Vec<LogDirectoryInfo> {
         let info = |directory: &LogDirectory| LogDirectoryInfo {
             path: directory.path.to_path_buf(),
             id: directory.id.clone(),
+            is_of_metadata_only: self.is_of_metadata_only(directory),
             is_online: directory.is_online(),
             is_full: directory.is_full.load(Ordering::Relaxed),
             was_clean: directory.was_clean,
@@ -137,6 +140,31 @@ impl LogManager {
         settings: Arc<LogSettings>,
         is_new: bool,
     ) -> Result<Arc<UnifiedLog>, LogError> {
+        self.create_in(None, now, partition, topic_id, settings, is_new)
+    }
+
+    /// As [`LogManager::create`] for the metadata log, which has a directory of its own choice.
+    pub fn create_metadata_log(
+        &self,
+        now: Now,
+        partition: &TopicPartition,
+        topic_id: TopicId,
+        settings: Arc<LogSettings>,
+    ) -> Result<Arc<UnifiedLog>, LogError> {
+        let directory = self.directories.iter().find(|directory| *directory.path == *self.settings.metadata_directory);
+        self.create_in(directory, now, partition, topic_id, settings, false)
+    }
+
+    /// In this directory, else in the one with the fewest logs.
+    fn create_in(
+        &self,
+        directory: Option<&LogDirectory>,
+        now: Now,
+        partition: &TopicPartition,
+        topic_id: TopicId,
+        settings: Arc<LogSettings>,
+        is_new: bool,
+    ) -> Result<Arc<UnifiedLog>, LogError> {
         let mut logs = self.logs.write().expect(NO_PANIC);
         if let Some(log) = logs.get(partition) {
             self.check_topic_id(log, topic_id)?;
@@ -146,7 +174,7 @@ impl LogManager {
         if is_lost || self.unreadable.contains(partition) {
             return Err(LogError::Offline);
         }
-        let directory = self.least_loaded(&logs).ok_or(LogError::NoDirectory)?;
+        let directory = directory.or_else(|| self.least_loaded(&logs)).ok_or(LogError::NoDirectory)?;
         let folder = directory.path.join(partition.to_string());
         self.disk.create_directory(&folder)?;
         let log = self.load(now, partition, &folder, directory, settings, (Offset(0), Offset(0)))?;
@@ -285,7 +313,12 @@ impl LogManager {
 
     fn least_loaded(&self, logs: &Logs) -> Option<&LogDirectory> {
         let load = |directory: &&LogDirectory| logs.values().filter(|log| log.is_in(&directory.path)).count();
-        self.directories.iter().filter(|directory| directory.is_online()).min_by_key(load)
+        let may_hold = |directory: &&LogDirectory| directory.is_online() && !self.is_of_metadata_only(directory);
+        self.directories.iter().filter(may_hold).min_by_key(load)
+    }
+
+    fn is_of_metadata_only(&self, directory: &LogDirectory) -> bool {
+        !self.settings.directories.iter().any(|path| **path == *directory.path)
     }
 
     fn load_directory(
@@ -379,13 +412,17 @@ fn open_directories(
 ) -> Result<Vec<LogDirectory>, LogError> {
     let mut directories: Vec<LogDirectory> = Vec::new();
     let mut cluster_id = settings.cluster_id.clone();
-    for path in &settings.directories {
+    let mut paths: Vec<&PathBuf> = settings.directories.iter().collect();
+    if !settings.directories.contains(&settings.metadata_directory) {
+        paths.push(&settings.metadata_directory);
+    }
+    for path in &paths {
         if cluster_id.is_none() {
             cluster_id = MetaProperties::read(disk, path)?.map(|properties| properties.cluster_id);
         }
     }
     let cluster_id = cluster_id.unwrap_or_else(|| new_id(random));
-    for path in &settings.directories {
+    for path in paths {
         let identify = || MetaProperties {
             cluster_id: cluster_id.clone(),
             node_id: settings.node_id,

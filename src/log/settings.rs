@@ -14,6 +14,8 @@ use crate::types::BrokerId;
 pub struct LogManagerSettings {
     /// `log.dirs`.
     pub directories: Vec<PathBuf>,
+    /// `metadata.log.dir`: the folder of the metadata log. No other new log is made there unless it is one of `directories`.
+    pub metadata_directory: PathBuf,
     /// `node.id`.
     pub node_id: BrokerId,
     /// The cluster's id, if the operator gives one; else the directories' or a new one.

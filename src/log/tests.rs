@@ -42,6 +42,7 @@ fn batch(timestamp: i64, values: &[&str]) -> Bytes {
 fn manager_settings(directories: &[&str]) -> LogManagerSettings {
     LogManagerSettings {
         directories: directories.iter().map(PathBuf::from).collect(),
+        metadata_directory: PathBuf::from(directories[0]),
         node_id: BrokerId(1),
         cluster_id: None,
         free_bytes_min: 0,

@@ -68,6 +68,11 @@ impl<C> ChannelTable<C> {
         Some(channel)
     }
 
+    /// All channels, by slot.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &C> {
+        self.slots.iter().filter_map(|slot| slot.channel.as_ref())
+    }
+
     /// All tokens in use, by slot.
     pub(crate) fn tokens(&self) -> Vec<Token> {
         let used = self.slots.iter().enumerate().filter(|(_, slot)| slot.channel.is_some());

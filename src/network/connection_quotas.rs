@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
@@ -55,11 +56,13 @@ pub(crate) enum Admission {
 
 /// Counts of all connections, shared by Acceptors and Processors.
 pub struct ConnectionQuotas {
-    limits: ConnectionLimits,
+    /// `max.connections`, which Processors look at in each step.
+    connections_max: AtomicU32,
     counts: Mutex<Counts>,
 }
 
 struct Counts {
+    limits: ConnectionLimits,
     per_ip: BTreeMap<IpAddr, u32>,
     per_listener: Vec<ListenerCount>,
     total: u32,
@@ -73,6 +76,23 @@ struct ListenerCount {
     waker: Arc<dyn Wake>,
 }
 
+impl ConnectionLimits {
+    fn is_protected(&self, listener: usize) -> bool {
+        self.listeners.len() > 1 && self.inter_broker_listener == Some(listener)
+    }
+}
+
+impl Counts {
+    /// How to wake the Acceptors that wait for a place; they wait no more.
+    fn take_waiting(&mut self) -> Vec<Arc<dyn Wake>> {
+        let waiting = self.per_listener.iter_mut().filter_map(|count| {
+            let waits = std::mem::take(&mut count.waits);
+            waits.then(|| Arc::clone(&count.waker))
+        });
+        waiting.collect()
+    }
+}
+
 impl ConnectionQuotas {
     /// Nobody connected. `acceptors` are how to wake the Acceptor of each listener.
     pub fn new(limits: ConnectionLimits, acceptors: Vec<Arc<dyn Wake>>) -> ConnectionQuotas {
@@ -81,42 +101,59 @@ impl ConnectionQuotas {
             .into_iter()
             .map(|waker| ListenerCount { connections: 0, rate: rate(), waits: false, waker })
             .collect();
-        let counts = Counts { per_ip: BTreeMap::new(), per_listener, total: 0, broker_rate: rate() };
-        ConnectionQuotas { limits, counts: Mutex::new(counts) }
+        let connections_max = AtomicU32::new(limits.connections_max);
+        let broker_rate = rate();
+        let counts = Counts { limits, per_ip: BTreeMap::new(), per_listener, total: 0, broker_rate };
+        ConnectionQuotas { connections_max, counts: Mutex::new(counts) }
+    }
+
+    /// From now on other numbers hold: for the broker, for any address, and for each listener, by number. Acceptors that wait for a place
+    /// look again; what is too many is closed, one connection of a Processor after the other.
+    pub fn set_limits(&self, broker: ListenerLimits, connections_per_ip_max: u32, listeners: Vec<ListenerLimits>) {
+        let waiting = {
+            let mut counts = self.counts();
+            counts.limits.connections_max = broker.connections_max;
+            counts.limits.creation_rate_max = broker.creation_rate_max;
+            counts.limits.connections_per_ip_max = connections_per_ip_max;
+            counts.limits.listeners = listeners;
+            self.connections_max.store(broker.connections_max, Ordering::Relaxed);
+            counts.take_waiting()
+        };
+        waiting.iter().for_each(|waker| waker.wake());
     }
 
     /// Records one new connection in the rates and says until when the Acceptor must hold it back, if at all.
     pub(crate) fn record_arrival(&self, listener: usize, now: Now) -> Option<Instant> {
         let mut counts = self.counts();
-        let broker = if self.is_protected(listener) {
+        let Counts { limits, broker_rate, per_listener, .. } = &mut *counts;
+        let broker = if limits.is_protected(listener) {
             Duration::ZERO
         } else {
-            counts.broker_rate.record(now.instant);
-            counts.broker_rate.throttle(now.instant, self.limits.creation_rate_max)
+            broker_rate.record(now.instant);
+            broker_rate.throttle(now.instant, limits.creation_rate_max)
         };
-        let limit = self.limits.listeners.get(listener).map_or(u32::MAX, |limits| limits.creation_rate_max);
-        let own = counts.per_listener.get_mut(listener).map_or(Duration::ZERO, |count| {
+        let limit = limits.listeners.get(listener).map_or(u32::MAX, |limits| limits.creation_rate_max);
+        let own = per_listener.get_mut(listener).map_or(Duration::ZERO, |count| {
             count.rate.record(now.instant);
             count.rate.throttle(now.instant, limit)
         });
-        let throttle = broker.max(own).min(self.limits.window);
+        let throttle = broker.max(own).min(limits.window);
         (!throttle.is_zero()).then(|| now.instant.after(throttle))
     }
 
     /// Counts a connection if a place is free and its address may have one more.
     pub(crate) fn admit(&self, listener: usize, address: IpAddr) -> Admission {
-        let protected = self.is_protected(listener);
         let mut counts = self.counts();
-        let total_is_full = !protected && counts.total >= self.limits.connections_max;
-        let listener_max = self.limits.listeners.get(listener).map_or(u32::MAX, |limits| limits.connections_max);
+        let limits = &counts.limits;
+        let total_is_full = !limits.is_protected(listener) && counts.total >= limits.connections_max;
+        let address_max = limits.per_ip_overrides.get(&address).copied().unwrap_or(limits.connections_per_ip_max);
+        let listener_max = limits.listeners.get(listener).map_or(u32::MAX, |limits| limits.connections_max);
         if let Some(count) = counts.per_listener.get_mut(listener)
             && (total_is_full || count.connections >= listener_max)
         {
             count.waits = true;
             return Admission::Full;
         }
-        let address_max =
-            self.limits.per_ip_overrides.get(&address).copied().unwrap_or(self.limits.connections_per_ip_max);
         if counts.per_ip.get(&address).copied().unwrap_or(0) >= address_max {
             return Admission::TooManyFromAddress;
         }
@@ -130,8 +167,7 @@ impl ConnectionQuotas {
 
     /// Takes a connection out of the counts and wakes the Acceptors that wait for a place.
     pub(crate) fn leave(&self, listener: usize, address: IpAddr) {
-        let mut wake = Vec::new();
-        {
+        let waiting = {
             let mut counts = self.counts();
             match counts.per_ip.get_mut(&address) {
                 Some(1) => {
@@ -144,28 +180,23 @@ impl ConnectionQuotas {
             if let Some(count) = counts.per_listener.get_mut(listener) {
                 count.connections = count.connections.saturating_sub(1);
             }
-            for count in counts.per_listener.iter_mut().filter(|count| count.waits) {
-                count.waits = false;
-                wake.push(Arc::clone(&count.waker));
-            }
-        }
-        wake.iter().for_each(|waker| waker.wake());
+            counts.take_waiting()
+        };
+        waiting.iter().for_each(|waker| waker.wake());
     }
 
     /// Whether the broker has more connections than it may, so that a Processor of this listener must close one.
     pub(crate) fn is_exceeded(&self, listener: usize) -> bool {
-        self.limits.connections_max < u32::MAX
-            && !self.is_protected(listener)
-            && self.counts().total > self.limits.connections_max
+        if self.connections_max.load(Ordering::Relaxed) == u32::MAX {
+            return false;
+        }
+        let counts = self.counts();
+        counts.total > counts.limits.connections_max && !counts.limits.is_protected(listener)
     }
 
     /// Connections at this moment.
     pub fn total(&self) -> u32 {
         self.counts().total
-    }
-
-    fn is_protected(&self, listener: usize) -> bool {
-        self.limits.listeners.len() > 1 && self.limits.inter_broker_listener == Some(listener)
     }
 
     fn counts(&self) -> MutexGuard<'_, Counts> {
@@ -177,7 +208,6 @@ impl ConnectionQuotas {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use std::sync::atomic::{AtomicU32, Ordering};
 
     struct CountingWake(AtomicU32);
 
@@ -220,6 +250,25 @@ mod tests {
         quotas.leave(1, HERE);
         assert_eq!(quotas.admit(1, HERE), Admission::Admitted);
         assert_eq!(quotas.total(), 1);
+    }
+
+    #[test]
+    fn limits_that_change_hold_at_once_and_wake_the_acceptor_that_waits() {
+        let (quotas, waker) = quotas(|limits| limits.connections_max = 1);
+        assert_eq!(quotas.admit(1, HERE), Admission::Admitted);
+        assert_eq!(quotas.admit(1, HERE), Admission::Full);
+        let free = ListenerLimits { connections_max: u32::MAX, creation_rate_max: u32::MAX };
+        let two = ListenerLimits { connections_max: 2, ..free };
+        quotas.set_limits(two, u32::MAX, vec![free, free]);
+        assert_eq!(waker.0.load(Ordering::SeqCst), 1);
+        assert_eq!(quotas.admit(1, HERE), Admission::Admitted);
+        assert!(!quotas.is_exceeded(1));
+        let one = ListenerLimits { connections_max: 1, ..free };
+        quotas.set_limits(one, u32::MAX, vec![free, free]);
+        assert!(quotas.is_exceeded(1));
+        quotas.set_limits(free, 2, vec![free, ListenerLimits { creation_rate_max: 0, ..free }]);
+        assert_eq!(quotas.admit(1, HERE), Admission::TooManyFromAddress);
+        assert!(quotas.record_arrival(1, Now::default()).is_some());
     }
 
     #[test]

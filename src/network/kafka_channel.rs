@@ -14,10 +14,22 @@ use crate::env::{Connection, Piece};
 use crate::types::{Instant, Ticket};
 use crate::zoo::{self, Bug};
 
+/// How far a request is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// It waits for a handler, or one has it.
+    AtHandler,
+    /// The handler has parked it.
+    Parked,
+    /// Its answer is being sent.
+    Answered,
+}
+
 /// The request of a channel that is in work.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct InFlight {
     pub(crate) ticket: Ticket,
+    pub(crate) stage: Stage,
     /// Bytes of the pool that its frame holds.
     pub(crate) frame_bytes: usize,
     pub(crate) received: Instant,
@@ -36,8 +48,10 @@ pub(crate) struct KafkaChannel<C> {
     pub(crate) throttled_until: Option<Instant>,
     /// An edge has come and the socket was not found dry since.
     pub(crate) is_readable: bool,
-    /// The handlers know that its peer sends nothing more.
+    /// Its peer sends nothing more.
     pub(crate) is_peer_finished: bool,
+    /// Requests that it has brought, around for ever.
+    pub(crate) requests: u32,
     /// It stands in its Processor's queue of channels to read.
     pub(crate) is_queued_to_read: bool,
     /// It is registered for writable events.
@@ -58,6 +72,7 @@ impl<C: Connection> KafkaChannel<C> {
             throttled_until: None,
             is_readable: true,
             is_peer_finished: false,
+            requests: 0,
             is_queued_to_read: false,
             wants_writable: false,
             receive: NetworkReceive::default(),

@@ -14,7 +14,6 @@ use crate::zoo::{self, Bug};
 /// Counts request bytes. Without a limit it counts nothing.
 pub struct MemoryPool {
     available_bytes: Option<AtomicI64>,
-    limit_bytes: i64,
     /// How to wake each Processor, by number.
     processors: Vec<Arc<dyn Wake>>,
     starved_processors: Mutex<Vec<ProcessorId>>,
@@ -26,7 +25,6 @@ impl MemoryPool {
     pub fn new(limit_bytes: Option<i64>, processors: Vec<Arc<dyn Wake>>) -> MemoryPool {
         MemoryPool {
             available_bytes: limit_bytes.map(AtomicI64::new),
-            limit_bytes: limit_bytes.unwrap_or(i64::MAX),
             processors,
             starved_processors: Mutex::new(Vec::new()),
             some_processor_is_starved: AtomicBool::new(false),
@@ -64,11 +62,6 @@ impl MemoryPool {
         // The flag is raised before the look: memory that comes back later finds the flag, memory that came back earlier is seen here.
         self.some_processor_is_starved.store(true, Ordering::SeqCst);
         self.available_bytes.as_ref().is_some_and(|available| available.load(Ordering::SeqCst) <= 0)
-    }
-
-    /// Bytes in use; 0 without a limit.
-    pub fn used_bytes(&self) -> i64 {
-        self.available_bytes.as_ref().map_or(0, |available| self.limit_bytes - available.load(Ordering::SeqCst))
     }
 
     fn wake(&self, processor: ProcessorId) {

@@ -15,10 +15,13 @@ mod memory_pool; // how many bytes of requests may be held
 mod mute_state; // why a channel is not read
 mod network_receive; // a frame that is coming in
 mod network_send; // an answer that is going out
+mod nonsense_log; // few lines about many strangers
 mod processor; // owns channels: reads frames, writes answers
 mod request; // what goes through the queues
 mod request_channel; // the queues between Processors and handlers
 mod sync; // what the queues are made of
+#[cfg(test)]
+mod test_departures; // when handlers hear of peers that leave
 #[cfg(test)]
 mod test_memory_pool; // who is woken when request memory comes back
 #[doc(hidden)]

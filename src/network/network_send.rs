@@ -30,7 +30,10 @@ pub(crate) struct NetworkSend {
 
 impl NetworkSend {
     pub(crate) fn new(pieces: Vec<Piece>) -> NetworkSend {
-        NetworkSend { pieces: pieces.into_iter().filter(|piece| piece.bytes() > 0).collect() }
+        // The vector becomes the queue as it is: an answer costs no allocation here.
+        let mut pieces = VecDeque::from(pieces);
+        pieces.retain(|piece| piece.bytes() > 0);
+        NetworkSend { pieces }
     }
 
     /// Adds the pieces of another answer, as only a planted bug does.

@@ -15,7 +15,7 @@ use super::channel_table::{ChannelTable, connection_id, token_of};
 use super::connection_queue::ConnectionQueue;
 use super::connection_quotas::ConnectionQuotas;
 use super::idle_queue::IdleQueue;
-use super::kafka_channel::{InFlight, KafkaChannel};
+use super::kafka_channel::{InFlight, KafkaChannel, Stage};
 use super::likely_cause::likely_cause;
 use super::memory_pool::MemoryPool;
 use super::network_receive::Received;
@@ -74,6 +74,8 @@ pub struct Processor<S: Selector> {
     /// Channels that know their frame's length and got no memory.
     starved: Vec<Token>,
     throttled: Vec<(Instant, Token)>,
+    /// Requests of closed channels that a handler has, or will have: it is told of the departure when it has parked them, not before.
+    orphans: Vec<Ticket>,
     idle: IdleQueue,
     scratch: Vec<u8>,
     is_stopping: bool,
@@ -100,6 +102,7 @@ impl<S: Selector> Processor<S> {
             refused: None,
             starved: Vec::new(),
             throttled: Vec::new(),
+            orphans: Vec::new(),
             idle: IdleQueue::new(settings.idle_max),
             scratch: vec![0; SCRATCH_BYTES],
             is_stopping: false,
@@ -141,17 +144,7 @@ impl<S: Selector> Processor<S> {
 
     /// Whether no request is in work and no answer unwritten.
     pub fn is_drained(&self) -> bool {
-        self.refused.is_none()
-            && self
-                .channels
-                .tokens()
-                .iter()
-                .all(|token| self.channels.get(*token).is_none_or(|channel| channel.in_flight.is_none()))
-    }
-
-    /// Connections at this moment.
-    pub fn connections(&self) -> usize {
-        self.channels.tokens().len()
+        self.refused.is_none() && self.channels.iter().all(|channel| channel.in_flight.is_none())
     }
 
     fn deadline(&self) -> Option<Instant> {
@@ -195,9 +188,9 @@ impl<S: Selector> Processor<S> {
         let token = token_of(response.ticket.connection);
         let stopwatch = self.shared.stopwatch.stopwatch();
         // A channel that is gone needs no answer.
-        let Some(channel) = self.channels.get_mut(token) else { return };
-        if matches!(response.kind, ResponseKind::Parked) {
-            return self.note_parked(token, &response);
+        let Some(channel) = self.channels.get_mut(token) else { return self.bury_orphan(&response) };
+        if let ResponseKind::Parked { keeps_frame } = response.kind {
+            return self.note_parked(token, &response, keeps_frame);
         }
         let Some(in_flight) = &mut channel.in_flight else {
             return self.close(token, "two answers to one request");
@@ -209,6 +202,7 @@ impl<S: Selector> Processor<S> {
             return self.close(token, "an answer to a request that is not in work");
         }
         self.shared.pool.give_back(std::mem::take(&mut in_flight.frame_bytes));
+        in_flight.stage = Stage::Answered;
         in_flight.response_dequeued = stopwatch;
         in_flight.times.response_complete = response.times.response_complete;
         if in_flight.times.dequeued == Instant(0) {
@@ -222,19 +216,39 @@ impl<S: Selector> Processor<S> {
             self.throttled.push((until, token));
         }
         match response.kind {
-            ResponseKind::Parked | ResponseKind::NoOp => self.finish_response(token),
+            ResponseKind::Parked { .. } | ResponseKind::NoOp => self.finish_response(token),
             ResponseKind::Close(reason) => self.close(token, reason),
+            ResponseKind::Malformed(error) => {
+                let Ticket { api_key, api_version, .. } = response.ticket;
+                let detail = format!("API key {api_key}, version {api_version}: {error}");
+                self.close_stranger(token, now, "a request whose body cannot be read", &detail);
+            }
             ResponseKind::Send(pieces) => self.begin_send(token, pieces),
         }
     }
 
     /// The handler is done with a request that is parked: its frame is freed. The note may come after the answer itself, which another
     /// role sends, and is then of no interest.
-    fn note_parked(&mut self, token: Token, response: &Response) {
-        let in_flight = self.channels.get_mut(token).and_then(|channel| channel.in_flight.as_mut());
-        if let Some(in_flight) = in_flight.filter(|in_flight| in_flight.ticket == response.ticket) {
-            in_flight.times = response.times;
+    fn note_parked(&mut self, token: Token, response: &Response, keeps_frame: bool) {
+        let Some(channel) = self.channels.get_mut(token) else { return };
+        let is_meant = |known: &&mut InFlight| known.ticket == response.ticket && known.stage == Stage::AtHandler;
+        let Some(in_flight) = channel.in_flight.as_mut().filter(is_meant) else { return };
+        in_flight.times = response.times;
+        in_flight.stage = Stage::Parked;
+        if !keeps_frame {
             self.shared.pool.give_back(std::mem::take(&mut in_flight.frame_bytes));
+        }
+        if channel.is_peer_finished {
+            self.shared.requests.depart(Departure::Finished(response.ticket.connection));
+        }
+    }
+
+    /// A request of a closed channel is back from its handler: if it is parked, nobody is there to be answered.
+    fn bury_orphan(&mut self, response: &Response) {
+        let Some(place) = self.orphans.iter().position(|ticket| *ticket == response.ticket) else { return };
+        self.orphans.swap_remove(place);
+        if matches!(response.kind, ResponseKind::Parked { .. }) {
+            self.shared.requests.depart(Departure::Closed(response.ticket.connection));
         }
     }
 
@@ -302,8 +316,8 @@ impl<S: Selector> Processor<S> {
             if event.readable || event.read_closed || event.error {
                 channel.is_readable = true;
                 let is_leaving = event.read_closed || event.error;
-                if is_leaving && channel.in_flight.is_some() && !std::mem::replace(&mut channel.is_peer_finished, true)
-                {
+                let is_news = is_leaving && !std::mem::replace(&mut channel.is_peer_finished, true);
+                if is_news && channel.in_flight.is_some_and(|in_flight| in_flight.stage == Stage::Parked) {
                     self.shared.requests.depart(Departure::Finished(connection_id(self.id, event.token)));
                 }
                 self.queue_to_read(event.token);
@@ -383,13 +397,14 @@ impl<S: Selector> Processor<S> {
             Ok(Received::BudgetSpent) => self.queue_to_read(token),
             Ok(Received::NoMemory) => self.starved.push(token),
             Ok(Received::Ended) if channel.is_inside_frame() => {
-                self.close(
-                    token,
-                    "the peer closed it inside a frame: it has crashed, or does not speak the Kafka protocol",
-                );
+                let class = "the peer closed it inside a frame: it has crashed, or does not speak the Kafka protocol";
+                self.close_stranger(token, now, class, "");
             }
             Ok(Received::Ended) => self.close(token, "the peer closed it"),
-            Ok(Received::BadLength(prefix)) => self.close(token, likely_cause(prefix)),
+            Ok(Received::BadLength(prefix)) => {
+                let detail = format!("first bytes: {}", prefix.escape_ascii());
+                self.close_stranger(token, now, likely_cause(prefix), &detail);
+            }
             Err(error) => self.close_for(token, &error),
         }
     }
@@ -404,14 +419,16 @@ impl<S: Selector> Processor<S> {
             // The one unsupported version that is answered instead of closed: so a client learns which versions there are.
             Err(HeaderError::UnsupportedVersion(header)) if header.api_key == ApiKey::ApiVersions => header,
             Err(error) => {
-                let reason = format!("a frame of {} bytes is no request: {error}", frame.len());
+                let detail = format!("a frame of {} bytes: {error}", frame.len());
                 self.shared.pool.give_back(frame.len());
-                return self.close(token, &reason);
+                return self.close_stranger(token, now, "a frame whose header is no request's", &detail);
             }
         };
         let body_at = frame.len() - decoder.remaining();
+        channel.requests = channel.requests.wrapping_add(1);
         let ticket = Ticket {
             connection: connection_id(self.id, token),
+            ordinal: channel.requests,
             correlation_id: header.correlation_id,
             api_key: header.api_key.code(),
             api_version: header.api_version,
@@ -419,6 +436,7 @@ impl<S: Selector> Processor<S> {
         let received = self.shared.stopwatch.stopwatch();
         let in_flight = InFlight {
             ticket,
+            stage: Stage::AtHandler,
             frame_bytes: frame.len(),
             received,
             times: Default::default(),
@@ -458,14 +476,12 @@ impl<S: Selector> Processor<S> {
         let channels = &self.channels;
         match self.idle.expired(now.instant, |token| channels.get(token).map(|channel| channel.last_used)) {
             Some(token) => {
-                let is_inside_frame = self.channels.get(token).is_some_and(KafkaChannel::is_inside_frame);
-                let reason = match is_inside_frame {
-                    true => {
-                        "idle for connections.max.idle.ms inside a frame: the peer hangs, or does not speak the Kafka protocol"
-                    }
-                    false => "idle for connections.max.idle.ms",
-                };
-                self.close(token, reason);
+                if self.channels.get(token).is_some_and(KafkaChannel::is_inside_frame) {
+                    let class = "idle for connections.max.idle.ms inside a frame: the peer hangs, or does not speak the Kafka protocol";
+                    self.close_stranger(token, now, class, "");
+                } else {
+                    self.close(token, "idle for connections.max.idle.ms");
+                }
                 true
             }
             None => false,
@@ -476,7 +492,15 @@ impl<S: Selector> Processor<S> {
         self.close(token, &format!("input or output failed: {error}"));
     }
 
-    /// Ends a connection: exactly once leaves the quotas, gives its memory back and tells the handlers of a request in work.
+    /// Closes a channel whose bytes are no requests, and tells the operator of the likely cause.
+    fn close_stranger(&mut self, token: Token, now: Now, class: &'static str, detail: &str) {
+        if let Some(channel) = self.channels.get(token) {
+            self.listener.nonsense.tell(now.instant, &self.listener.name, channel.peer, class, detail);
+        }
+        self.close(token, class);
+    }
+
+    /// Ends a connection: exactly once leaves the quotas, gives its memory back, and lets what a request of it waits for be forgotten.
     fn close(&mut self, token: Token, reason: &str) {
         let Some(mut channel) = self.channels.remove(token) else { return };
         tracing::debug!(peer = %channel.peer, listener = %self.listener.name, reason, "connection closed");
@@ -485,8 +509,12 @@ impl<S: Selector> Processor<S> {
         self.shared.pool.give_back(channel.held_bytes());
         self.shared.quotas.leave(self.listener.index, channel.peer.ip());
         self.throttled.retain(|(_, other)| *other != token);
-        if channel.in_flight.is_some() {
-            self.shared.requests.depart(Departure::Closed(connection_id(self.id, token)));
+        match channel.in_flight {
+            Some(InFlight { stage: Stage::Parked, ticket, .. }) => {
+                self.shared.requests.depart(Departure::Closed(ticket.connection));
+            }
+            Some(InFlight { stage: Stage::AtHandler, ticket, .. }) => self.orphans.push(ticket),
+            Some(InFlight { stage: Stage::Answered, .. }) | None => {}
         }
     }
 }

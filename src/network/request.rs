@@ -8,7 +8,9 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
+use super::nonsense_log::NonsenseLog;
 use crate::env::Piece;
+use crate::protocol::DecodeError;
 use crate::types::{ConnectionId, Instant, Ticket};
 
 /// What every connection of one listener has in common.
@@ -18,6 +20,15 @@ pub struct ListenerContext {
     pub index: usize,
     /// Its name, as in `listeners`.
     pub name: String,
+    /// What was told of its peers that send no requests.
+    pub(crate) nonsense: NonsenseLog,
+}
+
+impl ListenerContext {
+    /// The listener with this number and name.
+    pub fn new(index: usize, name: String) -> ListenerContext {
+        ListenerContext { index, name, nonsense: NonsenseLog::default() }
+    }
 }
 
 /// A whole frame with a valid header, on its way to a handler.
@@ -59,8 +70,13 @@ pub enum ResponseKind {
     NoOp,
     /// The connection ends, for the reason given.
     Close(&'static str),
-    /// The handler has parked it; only the times are of interest, the answer comes later.
-    Parked,
+    /// The connection ends, since the body of the request cannot be read.
+    Malformed(DecodeError),
+    /// The handler is done with it and has parked it; the answer comes later.
+    Parked {
+        /// The frame is kept until then, since the request is handled once more.
+        keeps_frame: bool,
+    },
 }
 
 /// A peer that leaves while a request of it is in work.

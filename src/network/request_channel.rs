@@ -18,7 +18,8 @@ pub struct RequestChannel {
     processors: Vec<ProcessorEnd>,
     sleepers: Mutex<Sleepers>,
     some_processor_was_refused: AtomicBool,
-    /// Requests that may wait before a handler of the pool is woken: 1 where each Processor's driver steps a handler of its own.
+    /// Requests that may wait before a handler of the pool is woken: 1 where each Processor's driver steps a handler of its own, which takes
+    /// one right after it was queued.
     backlog_tolerated: usize,
 }
 
@@ -93,7 +94,8 @@ impl RequestChannel {
     /// Says that `handler` is about to sleep. `false` if there is work, so that it must not.
     pub fn handler_sleeps(&self, handler: usize) -> bool {
         let mut sleepers = self.sleepers();
-        if self.requests.1.len() > self.backlog_tolerated || !self.departures.1.is_empty() {
+        // Nothing is tolerated here: the Processor whose request this is may be inside an older one for long.
+        if !self.requests.1.is_empty() || !self.departures.1.is_empty() {
             return false;
         }
         if !sleepers.idle_handlers.contains(&handler) {
@@ -128,11 +130,6 @@ impl RequestChannel {
     /// The next response for `processor`.
     pub(crate) fn take_response(&self, processor: ProcessorId) -> Option<Response> {
         self.processor(processor)?.responses.1.try_recv().ok()
-    }
-
-    /// Requests that wait for a handler.
-    pub fn request_queue_size(&self) -> usize {
-        self.requests.1.len()
     }
 
     fn wake_handler(&self) {

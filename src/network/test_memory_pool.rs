@@ -24,7 +24,7 @@ fn the_last_byte_admits_one_more_request_and_then_none() {
     assert!(!pool.try_take(1));
     pool.give_back(100);
     assert!(pool.try_take(1));
-    assert_eq!(pool.used_bytes(), 10);
+    assert!(!pool.try_take(1));
 }
 
 #[test]
@@ -32,7 +32,6 @@ fn a_pool_without_limit_is_never_exhausted() {
     let pool = MemoryPool::new(None, Vec::new());
     assert!(pool.try_take(usize::MAX));
     assert!(!pool.processor_starves(ProcessorId(0)));
-    assert_eq!(pool.used_bytes(), 0);
 }
 
 #[test]

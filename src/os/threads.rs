@@ -18,6 +18,9 @@ use crate::types::{Instant, Now};
 /// How the process ends when a role cannot go on.
 const EXIT_MUST_STOP: i32 = 3;
 
+/// Requests that a Processor's thread handles before it looks after its connections again.
+const REQUESTS_IN_A_TURN: usize = 16;
+
 const RUNNING: u8 = 0;
 const DRAINING: u8 = 1;
 const STOPPED: u8 = 2;
@@ -108,7 +111,11 @@ pub(crate) fn run_processor<S: Selector>(
             let now = clock.now();
             let step = processor.step(now);
             let mut handled = false;
-            while matches!(handler.step(now), Step::Worked) {
+            // Bounded: the queue is everybody's, and neither these connections nor the clock may wait for its end.
+            for _ in 0..REQUESTS_IN_A_TURN {
+                if !matches!(handler.step(now), Step::Worked) {
+                    break;
+                }
                 handled = true;
             }
             timeout = if handled { Some(Duration::ZERO) } else { wait_after(&step, now, longest) };

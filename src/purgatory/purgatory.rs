@@ -157,7 +157,7 @@ mod tests {
 
     fn ticket(connection: u64) -> Ticket {
         let connection = ConnectionId { processor: ProcessorId(0), number: connection };
-        Ticket { connection, correlation_id: 7, api_key: 1, api_version: 4 }
+        Ticket { connection, ordinal: 0, correlation_id: 7, api_key: 1, api_version: 4 }
     }
 
     fn names(completed: impl IntoIterator<Item = (Ticket, Arc<&'static str>)>) -> Vec<&'static str> {

@@ -2,11 +2,10 @@
 //!
 //! It says which part gets which part; it must not know who steps the roles.
 
-use std::collections::BTreeMap;
-use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::connection_limits::connection_limits;
 use super::delivery::Delivery;
 use super::expiry::Expiry;
 use super::flusher::Flusher;
@@ -15,12 +14,12 @@ use super::request_handler::RequestHandler;
 use super::request_times::log_request_times;
 use super::start_error::StartError;
 use crate::apis::{ApiWakers, KafkaApis, StartFailure};
-use crate::config::{ListenerSettings, NetworkSettings, StaticConfig};
+use crate::config::{NetworkSettings, StaticConfig};
 use crate::env::{Clock, Disk, Network, Role, Selector, SocketOptions, Wake};
 use crate::metrics::RequestMetrics;
 use crate::network::{
-    Acceptor, ConnectionLimits, ConnectionQueue, ConnectionQuotas, ListenerContext, ListenerLimits, MemoryPool,
-    Processor, ProcessorSettings, ProcessorShared, RequestChannel,
+    Acceptor, ConnectionQueue, ConnectionQuotas, ListenerContext, MemoryPool, Processor, ProcessorSettings,
+    ProcessorShared, RequestChannel,
 };
 use crate::types::{Now, ProcessorId};
 
@@ -128,12 +127,12 @@ impl<S: Selector> Broker<S> {
             wakers.handlers.clone(),
             backlog_tolerated,
         ));
-        let limits = connection_limits(&settings.network, network);
+        let limits = connection_limits(&settings.network, network)?;
         let quotas = Arc::new(ConnectionQuotas::new(limits, acceptor_wakers.clone()));
         let pool_bytes = settings.network.queued_request_bytes_max.and_then(|bytes| i64::try_from(bytes).ok());
         let joint = Joint {
             requests: Arc::clone(&requests),
-            quotas,
+            quotas: Arc::clone(&quotas),
             pool: Arc::new(MemoryPool::new(pool_bytes, processor_wakers.clone())),
             metrics: Arc::clone(&metrics),
             clock: Arc::clone(&clock),
@@ -169,7 +168,7 @@ impl<S: Selector> Broker<S> {
             .map(|number| RequestHandler::of_pool(number, Arc::clone(&requests), Arc::clone(&apis), Arc::clone(&clock)))
             .collect();
         broker.roles = vec![
-            Box::new(Flusher::new(Arc::clone(&apis), Arc::clone(&requests), Arc::clone(&clock))),
+            Box::new(Flusher::new(Arc::clone(&apis), Arc::clone(&requests), Arc::clone(&clock), quotas)),
             Box::new(Expiry::new(Arc::clone(&apis), Arc::clone(&requests), Arc::clone(&clock))),
             Box::new(LogKeeper::new(apis, requests, clock)),
         ];
@@ -247,32 +246,8 @@ fn open_listeners<N: Network>(
                 }
             })?;
         let processors = (0..listener.network_threads.max(1)).map(|_| selector()).collect::<Result<Vec<_>, _>>()?;
-        let context = Arc::new(ListenerContext { index, name: endpoint.name.clone() });
+        let context = Arc::new(ListenerContext::new(index, endpoint.name.clone()));
         opening.push(Opening { context, selector: selector()?, socket, processors });
     }
     Ok(opening)
-}
-
-fn connection_limits(settings: &NetworkSettings, network: &impl Network) -> ConnectionLimits {
-    let bound = |bound: usize| u32::try_from(bound).unwrap_or(u32::MAX);
-    let unlimited = |max: usize| if max >= i32::MAX as usize { u32::MAX } else { bound(max) };
-    let per_ip_overrides: BTreeMap<IpAddr, u32> = settings
-        .connections_per_ip_overrides
-        .iter()
-        .flat_map(|(host, max)| network.resolve(host).into_iter().map(|address| (address, bound(*max))))
-        .collect();
-    let of_listener = |listener: &ListenerSettings| ListenerLimits {
-        connections_max: listener.connections_max.map_or(u32::MAX, unlimited),
-        creation_rate_max: listener.connection_creation_rate_max.map_or(u32::MAX, unlimited),
-    };
-    ConnectionLimits {
-        connections_max: unlimited(settings.connections_max),
-        connections_per_ip_max: unlimited(settings.connections_per_ip_max),
-        per_ip_overrides,
-        creation_rate_max: unlimited(settings.connection_creation_rate_max),
-        windows: 11,
-        window: Duration::from_secs(1),
-        listeners: settings.listeners.iter().map(of_listener).collect(),
-        inter_broker_listener: None,
-    }
 }

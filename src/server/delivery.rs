@@ -52,7 +52,9 @@ impl Delivery {
             Answer::Respond(pieces) => ResponseKind::Send(pieces),
             Answer::Nothing => ResponseKind::NoOp,
             Answer::Close(reason) => ResponseKind::Close(reason),
-            Answer::Later => ResponseKind::Parked,
+            Answer::Malformed(error) => ResponseKind::Malformed(error),
+            Answer::Later => ResponseKind::Parked { keeps_frame: false },
+            Answer::Retry => ResponseKind::Parked { keeps_frame: true },
         };
         self.requests.respond(Response { ticket, kind, throttle: Duration::ZERO, times }, self.own_processor);
     }

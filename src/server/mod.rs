@@ -3,6 +3,7 @@
 //! It says which part gets which part; it must not know threads or clocks.
 
 mod broker; // everything made and joined, in order
+mod connection_limits; // how many connections the settings allow
 mod delivery; // answers to the queues
 mod expiry; // deadlines of parked operations
 mod flusher; // one sync for all that waits

@@ -19,6 +19,14 @@ pub enum StartError {
         /// What the system said.
         source: std::io::Error,
     },
+    /// A setting names a host that has no address.
+    #[error("{key} names the host {host}, which has no address; mend the name, or write the address")]
+    UnknownHost {
+        /// The setting.
+        key: &'static str,
+        /// The host.
+        host: String,
+    },
     /// The system gave no selector.
     #[error("cannot wait for sockets: {source}; is the limit of open files too low?")]
     Selector {

@@ -63,17 +63,17 @@ fn a_topic_config_falls_back_through_every_layer_of_the_broker() {
 #[test]
 fn a_broker_describes_every_knob_that_is_not_internal_and_whatever_is_set() {
     let dynamic = DynamicConfig {
-        broker: configs(&[("num.io.threads", "16"), ("listener.name.plaintext.max.connections", "77")]),
-        cluster: configs(&[("num.network.threads", "4"), ("leader.replication.throttled.rate", "3")]),
+        broker: configs(&[("background.threads", "16"), ("listener.name.plaintext.max.connections", "77")]),
+        cluster: configs(&[("num.replica.fetchers", "2"), ("leader.replication.throttled.rate", "3")]),
     };
     let file = "node.id=1\ngroup.initial.rebalance.delay.ms=0\nlog.initial.task.delay.ms=3\nssl.key.password=";
     let (entries, cluster) = with_layers(file, &dynamic, |layers| (describe_broker(layers), describe_cluster(layers)));
     // Kafka shows 350 entries when no internal key is set; here are one that is set, one of a listener,
     // one that exists at run time only and two of Klamm's own.
     assert_eq!(entries.len(), 350 + 5);
-    let entry = find(&entries, "num.io.threads");
+    let entry = find(&entries, "background.threads");
     assert_eq!((entry.value.as_deref(), entry.is_read_only), (Some("16"), false));
-    assert_eq!(synonyms(entry), [("num.io.threads", "16", 2), ("num.io.threads", "8", 5)]);
+    assert_eq!(synonyms(entry), [("background.threads", "16", 2), ("background.threads", "10", 5)]);
     let entry = find(&entries, "listener.name.plaintext.max.connections");
     assert_eq!((entry.value.as_deref(), entry.is_read_only, entry.config_type), (Some("77"), true, 3));
     assert_eq!(
@@ -91,8 +91,8 @@ fn a_broker_describes_every_knob_that_is_not_internal_and_whatever_is_set() {
 
     let [rate, entry] = cluster.as_slice() else { panic!("two configs of the cluster are set") };
     assert_eq!(synonyms(rate), [("leader.replication.throttled.rate", "3", 3)]);
-    assert_eq!((entry.name.as_str(), entry.value.as_deref()), ("num.network.threads", Some("4")));
-    assert_eq!(synonyms(entry), [("num.network.threads", "4", 3)]);
+    assert_eq!((entry.name.as_str(), entry.value.as_deref()), ("num.replica.fetchers", Some("2")));
+    assert_eq!(synonyms(entry), [("num.replica.fetchers", "2", 3)]);
 }
 
 #[test]

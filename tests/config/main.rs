@@ -4,6 +4,7 @@
 
 mod alter;
 mod describe;
+mod obeyed;
 mod start;
 mod table;
 

@@ -63,7 +63,7 @@ fn a_stock_file_of_kafka_starts_the_broker() {
 fn what_has_no_effect_is_said_in_one_line_for_each_reason() {
     let config = started(STOCK);
     let notices = config.notices();
-    assert_eq!(notices.len(), 3, "{notices:?}");
+    assert_eq!(notices.len(), 4, "{notices:?}");
     assert_eq!(
         notices[0],
         "No effect: process.roles, controller.quorum.voters, controller.quorum.bootstrap.servers \
@@ -86,7 +86,6 @@ fn nothing_at_all_starts_the_broker_too() {
     assert_eq!(settings.network.queued_request_bytes_max, None);
     assert_eq!(settings.topic_defaults.compression_type, CompressionType::Producer);
     assert_eq!(settings.topic_defaults.timestamp_type, TimestampType::CreateTime);
-    assert_eq!(settings.topic_defaults.cleanable_dirty_millionths_min, 500_000);
     assert_eq!(settings.topic_defaults.flush_ms, None);
     assert_eq!(settings, Settings::default());
 }

@@ -5,7 +5,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-pub(super) use shuttle::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+pub(super) use shuttle::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 pub(super) use shuttle::sync::{Mutex, MutexGuard};
 
 /// Why a value was not taken.

@@ -30,7 +30,7 @@ pub(crate) fn handle(apis: &KafkaApis, now: Now, request: &ApiRequest) -> Result
     drop(ids);
     apis.watch_deadline(deadline);
     match if is_first { apis.ask_producer_ids(now) } else { Ok(()) } {
-        Ok(()) => Ok(Answer::Later.into()),
+        Ok(()) => Ok(Answer::Retry.into()),
         Err(error) => {
             apis.producer_ids().take_waiting();
             Ok(respond(request, Err(error)).into())

@@ -2,45 +2,45 @@
 //!
 //! It must not know who obeys a knob; the vocabulary is in `knob.rs`, the reasons in `reasons.rs`.
 
-use super::reasons::{ONE_NODE, OWN_WAY};
+use super::reasons::{NO_CONSUMER_PROTOCOL, ONE_NODE, OWN_WAY};
 use crate::config::knob::{Knob, knobs};
 
 pub(super) const KNOBS: &[Knob] = knobs! {
     "group.consumer.assignment.interval.ms": Int = "1000", AtLeast(0), ClusterWide, Medium
-        => Honoured("Shortest time between two assignments of a consumer group.");
+        => Idle(NO_CONSUMER_PROTOCOL);
     "group.consumer.assignor.offload.enable": Boolean = "true", Any, ClusterWide, Medium, internal => Idle(OWN_WAY);
     "group.consumer.assignors": List = "uniform,range", Any, ReadOnly, Medium
-        => Honoured("Assignors that the broker offers to consumer groups; the first is the default.");
+        => Idle(NO_CONSUMER_PROTOCOL);
     "group.consumer.heartbeat.interval.ms": Int = "5000", AtLeast(1), ReadOnly, Medium
-        => Honoured("Heartbeat interval that members of consumer groups are told.");
+        => Idle(NO_CONSUMER_PROTOCOL);
     "group.consumer.max.assignment.interval.ms": Int = "15000", AtLeast(0), ReadOnly, Medium
-        => Honoured("Largest assignment interval that a group's own config may set.");
+        => Idle(NO_CONSUMER_PROTOCOL);
     "group.consumer.max.heartbeat.interval.ms": Int = "15000", AtLeast(1), ReadOnly, Medium
-        => Honoured("Longest heartbeat interval that a group's own config may set.");
+        => Idle(NO_CONSUMER_PROTOCOL);
     "group.consumer.max.session.timeout.ms": Int = "60000", AtLeast(1), ReadOnly, Medium
-        => Honoured("Longest session that a group's own config may set.");
+        => Idle(NO_CONSUMER_PROTOCOL);
     "group.consumer.max.size": Int = "2147483647", AtLeast(1), ReadOnly, Medium
-        => Honoured("Members that a consumer group may have.");
+        => Idle(NO_CONSUMER_PROTOCOL);
     "group.consumer.migration.policy": String = "bidirectional",
         OneOfAnyCase(&["DISABLED", "DOWNGRADE", "UPGRADE", "BIDIRECTIONAL"]), ReadOnly, Medium
-        => Honoured("Which way a group may change between the classic and the consumer protocol.");
+        => Idle(NO_CONSUMER_PROTOCOL);
     "group.consumer.min.assignment.interval.ms": Int = "0", AtLeast(0), ReadOnly, Medium
-        => Honoured("Smallest assignment interval that a group's own config may set.");
+        => Idle(NO_CONSUMER_PROTOCOL);
     "group.consumer.min.heartbeat.interval.ms": Int = "5000", AtLeast(1), ReadOnly, Medium
-        => Honoured("Shortest heartbeat interval that a group's own config may set.");
+        => Idle(NO_CONSUMER_PROTOCOL);
     "group.consumer.min.session.timeout.ms": Int = "45000", AtLeast(1), ReadOnly, Medium
-        => Honoured("Shortest session that a group's own config may set.");
+        => Idle(NO_CONSUMER_PROTOCOL);
     "group.consumer.regex.refresh.interval.ms": Int = "600000", AtLeast(10_000), ReadOnly, Medium, internal
-        => Honoured("How often subscribed patterns are matched against the topics anew.");
+        => Idle(NO_CONSUMER_PROTOCOL);
     "group.consumer.session.timeout.ms": Int = "45000", AtLeast(1), ReadOnly, Medium
-        => Honoured("Session of members of consumer groups (KIP-848).");
+        => Idle(NO_CONSUMER_PROTOCOL);
     "group.coordinator.append.linger.ms": Int = "-1", AtLeast(-1), ReadOnly, Medium => Idle(OWN_WAY);
     "group.coordinator.background.threads": Int = "2", AtLeast(1), ReadOnly, High => Idle(OWN_WAY);
     "group.coordinator.cached.buffer.max.bytes": Int = "1048588", AtLeast(524_288), ClusterWide, Medium
         => Idle(OWN_WAY);
     "group.coordinator.rebalance.protocols": List = "classic,consumer,streams",
         OneOf(&["consumer", "classic", "share", "streams"]), ReadOnly, Medium
-        => Honoured("Group protocols that are offered; classic cannot be switched off.");
+        => Idle(NO_CONSUMER_PROTOCOL);
     "group.coordinator.threads": Int = "4", AtLeast(1), ReadOnly, High => Idle(OWN_WAY);
     "group.initial.rebalance.delay.ms": Int = "3000", Any, ReadOnly, Medium
         => Honoured("How long an empty classic group waits for further members before its first rebalance.");

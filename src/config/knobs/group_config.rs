@@ -2,18 +2,18 @@
 //!
 //! It must not know who obeys a knob.
 
-use super::reasons::{NO_SHARE_GROUPS, NO_STREAMS_GROUPS, OWN_WAY};
+use super::reasons::{NO_CONSUMER_PROTOCOL, NO_SHARE_GROUPS, NO_STREAMS_GROUPS, OWN_WAY};
 use crate::config::knob::{Knob, knobs};
 
 /// Every group config that Kafka 4.4 has, in the order of their names.
 pub const GROUP_KNOBS: &[Knob] = knobs! {
     "consumer.assignment.interval.ms": Int = "1000", AtLeast(0), ClusterWide, Medium
-        => Honoured("Shortest time between two assignments of the consumer group.");
+        => Idle(NO_CONSUMER_PROTOCOL);
     "consumer.assignor.offload.enable": Boolean = "true", Any, ClusterWide, Medium, internal => Idle(OWN_WAY);
     "consumer.heartbeat.interval.ms": Int = "5000", AtLeast(1), ClusterWide, Medium
-        => Honoured("Heartbeat interval that members of the consumer group are told.");
+        => Idle(NO_CONSUMER_PROTOCOL);
     "consumer.session.timeout.ms": Int = "45000", AtLeast(1), ClusterWide, Medium
-        => Honoured("Session of the members of the consumer group.");
+        => Idle(NO_CONSUMER_PROTOCOL);
     "errors.deadletterqueue.copy.record.enable": Boolean = "false", Any, ClusterWide, Medium => Idle(NO_SHARE_GROUPS);
     "errors.deadletterqueue.topic.name": String = "", Any, ClusterWide, Medium => Idle(NO_SHARE_GROUPS);
     "share.assignment.interval.ms": Int = "1000", AtLeast(0), ClusterWide, Medium => Idle(NO_SHARE_GROUPS);

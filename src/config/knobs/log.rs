@@ -8,7 +8,7 @@ use crate::config::knob::{Knob, knobs};
 pub(super) const KNOBS: &[Knob] = knobs! {
     "cordoned.log.dirs": List = "", Any, PerBroker, Medium => Refused(NO_CORDONS);
     "log.cleanup.policy": List = "delete", OneOf(&["compact", "delete"]), ClusterWide, Medium
-        => Honoured("What happens to old records: delete by age and size, compact by key, both, or nothing if empty.");
+        => Honoured("What happens to old records: delete them by age and size, or keep all with compact or if empty; no cleaner runs.");
     "log.dir": List = "./klamm-data", Any, ReadOnly, High => Honoured("The folder of the data if log.dirs is not set.");
     "log.dir.failure.timeout.ms": Long = "30000", AtLeast(1), ReadOnly, Low => Idle(OWN_WAY);
     "log.dirs": List = null, Any, ReadOnly, High
@@ -20,7 +20,7 @@ pub(super) const KNOBS: &[Knob] = knobs! {
     "log.flush.offset.checkpoint.interval.ms": Int = "60000", AtLeast(0), ReadOnly, High
         => Honoured("How often the recovery points are written down.");
     "log.flush.scheduler.interval.ms": Long = "9223372036854775807", Any, ReadOnly, High
-        => Honoured("How often partitions are checked for records that must be synced.");
+        => Honoured("Age of unsynced records after which a partition is synced, if log.flush.interval.ms is not set.");
     "log.flush.start.offset.checkpoint.interval.ms": Int = "60000", AtLeast(0), ReadOnly, High
         => Honoured("How often the start offsets of the logs are written down.");
     "log.index.interval.bytes": Int = "4096", AtLeast(0), ClusterWide, Medium
@@ -36,7 +36,7 @@ pub(super) const KNOBS: &[Knob] = knobs! {
     "log.message.timestamp.type": String = "CreateTime", OneOf(&["CreateTime", "LogAppendTime"]), ClusterWide, Medium
         => Honoured("Whether a record carries the producer's time (CreateTime) or the broker's (LogAppendTime).");
     "log.preallocate": Boolean = "false", Any, ClusterWide, Medium
-        => Honoured("Whether a new segment reserves its whole size on the disk.");
+        => Idle(OWN_WAY);
     "log.retention.bytes": Long = "-1", Any, ClusterWide, High
         => Honoured("Bytes that a partition keeps; -1 sets no bound.");
     "log.retention.check.interval.ms": Long = "300000", AtLeast(1), ReadOnly, Medium
@@ -59,5 +59,5 @@ pub(super) const KNOBS: &[Knob] = knobs! {
     "log.segment.delete.delay.ms": Long = "60000", AtLeast(0), ClusterWide, High
         => Honoured("How long a deleted segment's file stays on the disk, so that readers can end.");
     "num.recovery.threads.per.data.dir": Int = "2", AtLeast(1), ClusterWide, High
-        => Honoured("Logs of one folder that are loaded at the same time at start.");
+        => Idle(OWN_WAY);
 };

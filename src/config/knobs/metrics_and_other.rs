@@ -19,8 +19,10 @@ pub(super) const KNOBS: &[Knob] = knobs! {
     "metrics.recording.level": String = "INFO", Any, ReadOnly, Low => Idle(NO_JVM);
     "metrics.sample.window.ms": Long = "30000", AtLeast(1), ReadOnly, Low => Idle(NO_JVM);
     "producer.purgatory.purge.interval.requests": Int = "1000", Any, ReadOnly, Medium => Idle(OWN_WAY);
-    "quota.window.num": Int = "11", AtLeast(1), ReadOnly, Low => Idle(NO_QUOTAS);
-    "quota.window.size.seconds": Int = "1", AtLeast(1), ReadOnly, Low => Idle(NO_QUOTAS);
+    "quota.window.num": Int = "11", AtLeast(1), ReadOnly, Low
+        => Honoured("Windows over which the rate of new connections is measured.");
+    "quota.window.size.seconds": Int = "1", AtLeast(1), ReadOnly, Low
+        => Honoured("Length of such a window, and the longest that a new connection is held back.");
     "telemetry.max.bytes": Int = "1048576", AtLeast(1), ReadOnly, Low => Idle(NO_JVM);
     "unstable.api.versions.enable": Boolean = "false", Any, ReadOnly, High, internal => Idle(OWN_WAY);
     "unstable.feature.versions.enable": Boolean = "false", Any, ReadOnly, High, internal => Idle(OWN_WAY);

@@ -15,9 +15,9 @@ pub(super) const KNOBS: &[Knob] = knobs! {
     "fetch.purgatory.purge.interval.requests": Int = "1000", Any, ReadOnly, Medium => Idle(OWN_WAY);
     "listener.security.protocol.map": String =
         "SASL_SSL:SASL_SSL,PLAINTEXT:PLAINTEXT,SSL:SSL,SASL_PLAINTEXT:SASL_PLAINTEXT",
-        Any, PerBroker, Low
+        Any, ReadOnly, Low
         => Honoured("Which security protocol each listener name stands for; only PLAINTEXT is served.");
-    "listeners": List = "PLAINTEXT://127.0.0.1:9092", Any, PerBroker, High
+    "listeners": List = "PLAINTEXT://127.0.0.1:9092", Any, ReadOnly, High
         => Honoured("Where the broker listens, as NAME://host:port; an empty host means every address of the machine.");
     "max.connection.creation.rate": Int = "2147483647", AtLeast(0), ClusterWide, Medium
         => Honoured("New connections per second, for the broker or with its prefix for one listener.");
@@ -25,14 +25,14 @@ pub(super) const KNOBS: &[Knob] = knobs! {
         => Honoured("Connections that the broker, or with the prefix of a listener that listener, holds at most.");
     "max.connections.per.ip": Int = "2147483647", AtLeast(0), ClusterWide, Medium
         => Honoured("Connections from one address; 0 is allowed only when there are overrides.");
-    "max.connections.per.ip.overrides": String = "", Any, ClusterWide, Medium
+    "max.connections.per.ip.overrides": String = "", Any, ReadOnly, Medium
         => Honoured("Exceptions to max.connections.per.ip, as host:count separated by commas.");
     "max.incremental.fetch.session.cache.slots": Int = "1000", AtLeast(0), ReadOnly, Medium
         => Honoured("Incremental fetch sessions that are remembered at once.");
     "max.request.partition.size.limit": Int = "2000", AtLeast(1), ReadOnly, Medium
         => Honoured("Partitions that one answer to DescribeTopicPartitions carries.");
-    "num.io.threads": Int = "8", AtLeast(1), ClusterWide, High => Honoured("Request handlers.");
-    "num.network.threads": Int = "3", AtLeast(1), ClusterWide, High
+    "num.io.threads": Int = "8", AtLeast(1), ReadOnly, High => Honoured("Request handlers.");
+    "num.network.threads": Int = "3", AtLeast(1), ReadOnly, High
         => Honoured("Processors, which read and write sockets, per listener.");
     "queued.max.request.bytes": Long = "-1", Any, ReadOnly, Medium
         => Honoured("Bytes of requests that may be in memory at once; -1 sets no bound.");

@@ -17,3 +17,7 @@ pub(super) const NO_AUTHORIZER: &str = "access control is not served, so every c
 pub(super) const NO_PLUGINS: &str = "Klamm loads no Java class";
 pub(super) const NO_TWO_PHASE: &str = "transactions that an outside coordinator prepares (KIP-939) are not served";
 pub(super) const NO_CORDONS: &str = "a log dir cannot be closed to new partitions";
+pub(super) const NO_COMPACTION: &str = "no cleaner runs, so a topic with cleanup.policy=compact keeps every record";
+pub(super) const NO_CONSUMER_PROTOCOL: &str =
+    "groups of the consumer protocol (KIP-848) are not served, classic ones are";
+pub(super) const NO_TRANSACTIONS: &str = "transactions are not served";

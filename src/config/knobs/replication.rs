@@ -9,7 +9,8 @@ pub(super) const KNOBS: &[Knob] = knobs! {
     "alter.log.dirs.replication.quota.window.num": Int = "11", AtLeast(1), ReadOnly, Low => Idle(ONE_NODE);
     "alter.log.dirs.replication.quota.window.size.seconds": Int = "1", AtLeast(1), ReadOnly, Low => Idle(ONE_NODE);
     "auto.leader.rebalance.enable": Boolean = "true", Any, ReadOnly, High => Idle(ONE_NODE);
-    "inter.broker.listener.name": String = null, Any, ReadOnly, Medium => Idle(ONE_NODE);
+    "inter.broker.listener.name": String = null, Any, ReadOnly, Medium
+        => Honoured("Of several listeners the one that max.connections cannot close to an operator; else PLAINTEXT.");
     "leader.imbalance.check.interval.seconds": Long = "300", AtLeast(1), ReadOnly, High => Idle(ONE_NODE);
     "num.replica.alter.log.dirs.threads": Int = null, Any, ReadOnly, High => Idle(ONE_NODE);
     "num.replica.fetchers": Int = "1", AtLeast(1), ClusterWide, High => Idle(ONE_NODE);

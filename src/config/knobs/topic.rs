@@ -2,13 +2,13 @@
 //!
 //! It must not know who obeys a knob.
 
-use super::reasons::{NO_REMOTE_STORAGE, NO_SHARE_GROUPS, ONE_NODE};
+use super::reasons::{NO_COMPACTION, NO_REMOTE_STORAGE, NO_SHARE_GROUPS, ONE_NODE, OWN_WAY};
 use crate::config::knob::{Knob, knobs};
 
 /// Every topic config that Kafka 4.4 has, in the order of their names.
 pub const TOPIC_KNOBS: &[Knob] = knobs! {
     "cleanup.policy": List = "delete", OneOf(&["compact", "delete"]), ClusterWide, Medium
-        => Honoured("What happens to old records: delete by age and size, compact by key, both, or nothing if empty.");
+        => Honoured("What happens to old records: delete them by age and size, or keep all with compact or if empty; no cleaner runs.");
     "compression.gzip.level": Int = "-1", BetweenOr(1, 9, -1), ClusterWide, Medium
         => Honoured("Level of gzip when compression.type is gzip.");
     "compression.lz4.level": Int = "9", Between(1, 17), ClusterWide, Medium
@@ -19,7 +19,7 @@ pub const TOPIC_KNOBS: &[Knob] = knobs! {
     "compression.zstd.level": Int = "3", Between(-131_072, 22), ClusterWide, Medium
         => Honoured("Level of zstd when compression.type is zstd.");
     "delete.retention.ms": Long = "86400000", AtLeast(0), ClusterWide, Medium
-        => Honoured("How long compaction keeps tombstones and transaction markers.");
+        => Idle(NO_COMPACTION);
     "errors.deadletterqueue.group.enable": Boolean = "false", Any, ClusterWide, Medium => Idle(NO_SHARE_GROUPS);
     "file.delete.delay.ms": Long = "60000", AtLeast(0), ClusterWide, Medium
         => Honoured("How long a deleted segment's file stays on the disk, so that readers can end.");
@@ -36,7 +36,7 @@ pub const TOPIC_KNOBS: &[Knob] = knobs! {
     "local.retention.bytes": Long = "-2", AtLeast(-2), ClusterWide, Medium => Idle(NO_REMOTE_STORAGE);
     "local.retention.ms": Long = "-2", AtLeast(-2), ClusterWide, Medium => Idle(NO_REMOTE_STORAGE);
     "max.compaction.lag.ms": Long = "9223372036854775807", AtLeast(1), ClusterWide, Medium
-        => Honoured("Age after which a record must become subject to compaction.");
+        => Idle(NO_COMPACTION);
     "max.decompressed.message.bytes": Int = "2147483639", Between(1, 2_147_483_639), ClusterWide, Medium
         => Honoured("The largest record that may come out of a compressed batch.");
     "max.message.bytes": Int = "1048588", AtLeast(0), ClusterWide, Medium
@@ -48,13 +48,12 @@ pub const TOPIC_KNOBS: &[Knob] = knobs! {
     "message.timestamp.type": String = "CreateTime", OneOf(&["CreateTime", "LogAppendTime"]), ClusterWide, Medium
         => Honoured("Whether a record carries the producer's time (CreateTime) or the broker's (LogAppendTime).");
     "min.cleanable.dirty.ratio": Double = "0.5", Ratio("1"), ClusterWide, Medium
-        => Honoured("Share of uncompacted bytes from which the partition is worth compacting.");
+        => Idle(NO_COMPACTION);
     "min.compaction.lag.ms": Long = "0", AtLeast(0), ClusterWide, Medium
-        => Honoured("Age before which a record is not compacted away.");
-    "min.insync.replicas": Int = "1", AtLeast(1), ClusterWide, Medium
-        => Honoured("Copies that must hold a batch with acks=all; one node satisfies 1 only.");
+        => Idle(NO_COMPACTION);
+    "min.insync.replicas": Int = "1", AtLeast(1), ClusterWide, Medium => Idle(ONE_NODE);
     "preallocate": Boolean = "false", Any, ClusterWide, Medium
-        => Honoured("Whether a new segment reserves its whole size on the disk.");
+        => Idle(OWN_WAY);
     "remote.copy.lag.bytes": Long = "-1", AtLeast(-1), ClusterWide, Medium => Idle(NO_REMOTE_STORAGE);
     "remote.copy.lag.ms": Long = "0", AtLeast(-1), ClusterWide, Medium => Idle(NO_REMOTE_STORAGE);
     "remote.log.copy.disable": Boolean = "false", Any, ClusterWide, Medium => Idle(NO_REMOTE_STORAGE);

@@ -2,7 +2,7 @@
 //!
 //! It must not know who obeys a knob; the vocabulary is in `knob.rs`, the reasons in `reasons.rs`.
 
-use super::reasons::NO_PLUGINS;
+use super::reasons::{NO_PLUGINS, ONE_NODE};
 use crate::config::knob::{Knob, knobs};
 
 pub(super) const KNOBS: &[Knob] = knobs! {
@@ -26,8 +26,7 @@ pub(super) const KNOBS: &[Knob] = knobs! {
         => Honoured("The largest record that may come out of a compressed batch.");
     "message.max.bytes": Int = "1048588", AtLeast(0), ClusterWide, High
         => Honoured("The largest record batch that is accepted.");
-    "min.insync.replicas": Int = "1", AtLeast(1), ClusterWide, High
-        => Honoured("Copies that must hold a batch with acks=all; one node satisfies 1 only.");
+    "min.insync.replicas": Int = "1", AtLeast(1), ClusterWide, High => Idle(ONE_NODE);
     "num.partitions": Int = "1", AtLeast(1), ReadOnly, Medium
         => Honoured("Partitions of a topic that is created without a number.");
 };

@@ -2,16 +2,11 @@
 //!
 //! It must not know how a group decides.
 
-use std::collections::BTreeMap;
-
-use crate::config::knobs::find_group;
 use crate::config::layers::Layers;
 
-/// Classic groups, and which protocols are offered at all.
+/// Classic groups.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct GroupSettings {
-    /// `group.coordinator.rebalance.protocols` has `consumer`; `classic` is always there.
-    pub offers_consumer_protocol: bool,
+pub struct ClassicGroupSettings {
     /// `group.min.session.timeout.ms`.
     pub session_timeout_ms_min: i32,
     /// `group.max.session.timeout.ms`.
@@ -22,99 +17,14 @@ pub struct GroupSettings {
     pub initial_rebalance_delay_ms: i32,
 }
 
-impl GroupSettings {
-    pub(super) fn resolve(layers: Layers<'_>) -> GroupSettings {
-        let protocols = layers.list("group.coordinator.rebalance.protocols");
-        GroupSettings {
-            offers_consumer_protocol: protocols.iter().any(|protocol| protocol == "consumer"),
+impl ClassicGroupSettings {
+    pub(super) fn resolve(layers: Layers<'_>) -> ClassicGroupSettings {
+        ClassicGroupSettings {
             session_timeout_ms_min: layers.int("group.min.session.timeout.ms"),
             session_timeout_ms_max: layers.int("group.max.session.timeout.ms"),
             members_max: layers.size("group.max.size"),
             initial_rebalance_delay_ms: layers.int("group.initial.rebalance.delay.ms"),
         }
-    }
-}
-
-/// Which way a group may change between the two protocols (`group.consumer.migration.policy`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ConsumerGroupMigrationPolicy {
-    /// From classic to consumer.
-    pub allows_upgrade: bool,
-    /// From consumer to classic.
-    pub allows_downgrade: bool,
-}
-
-/// Consumer groups (KIP-848).
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ConsumerGroupSettings {
-    /// `group.consumer.session.timeout.ms`.
-    pub session_timeout_ms: i32,
-    /// `group.consumer.min.session.timeout.ms`, for a group's own config.
-    pub session_timeout_ms_min: i32,
-    /// `group.consumer.max.session.timeout.ms`, for a group's own config.
-    pub session_timeout_ms_max: i32,
-    /// `group.consumer.heartbeat.interval.ms`.
-    pub heartbeat_interval_ms: i32,
-    /// `group.consumer.min.heartbeat.interval.ms`, for a group's own config.
-    pub heartbeat_interval_ms_min: i32,
-    /// `group.consumer.max.heartbeat.interval.ms`, for a group's own config.
-    pub heartbeat_interval_ms_max: i32,
-    /// `group.consumer.assignment.interval.ms`.
-    pub assignment_interval_ms: i32,
-    /// `group.consumer.min.assignment.interval.ms`, for a group's own config.
-    pub assignment_interval_ms_min: i32,
-    /// `group.consumer.max.assignment.interval.ms`, for a group's own config.
-    pub assignment_interval_ms_max: i32,
-    /// `group.consumer.max.size`.
-    pub members_max: usize,
-    /// `group.consumer.assignors`; the first is the default.
-    pub assignors: Vec<String>,
-    /// `group.consumer.migration.policy`.
-    pub migration_policy: ConsumerGroupMigrationPolicy,
-    /// `group.consumer.regex.refresh.interval.ms`.
-    pub regex_refresh_interval_ms: i32,
-}
-
-impl ConsumerGroupSettings {
-    pub(super) fn resolve(layers: Layers<'_>) -> ConsumerGroupSettings {
-        let policy = layers.text("group.consumer.migration.policy").unwrap_or_default().to_ascii_lowercase();
-        ConsumerGroupSettings {
-            session_timeout_ms: layers.int("group.consumer.session.timeout.ms"),
-            session_timeout_ms_min: layers.int("group.consumer.min.session.timeout.ms"),
-            session_timeout_ms_max: layers.int("group.consumer.max.session.timeout.ms"),
-            heartbeat_interval_ms: layers.int("group.consumer.heartbeat.interval.ms"),
-            heartbeat_interval_ms_min: layers.int("group.consumer.min.heartbeat.interval.ms"),
-            heartbeat_interval_ms_max: layers.int("group.consumer.max.heartbeat.interval.ms"),
-            assignment_interval_ms: layers.int("group.consumer.assignment.interval.ms"),
-            assignment_interval_ms_min: layers.int("group.consumer.min.assignment.interval.ms"),
-            assignment_interval_ms_max: layers.int("group.consumer.max.assignment.interval.ms"),
-            members_max: layers.size("group.consumer.max.size"),
-            assignors: layers.list("group.consumer.assignors"),
-            migration_policy: ConsumerGroupMigrationPolicy {
-                allows_upgrade: matches!(policy.as_str(), "upgrade" | "bidirectional"),
-                allows_downgrade: matches!(policy.as_str(), "downgrade" | "bidirectional"),
-            },
-            regex_refresh_interval_ms: layers.int("group.consumer.regex.refresh.interval.ms"),
-        }
-    }
-
-    /// What holds for a group with these configs of its own, within the bounds of the broker.
-    #[must_use]
-    pub fn with_configs(mut self, configs: &BTreeMap<String, String>) -> ConsumerGroupSettings {
-        let own = |name: &str| -> Option<i32> {
-            let number = find_group(name)?.parse(configs.get(name)?).ok()?.as_number()?;
-            i32::try_from(number).ok()
-        };
-        if let Some(own) = own("consumer.session.timeout.ms") {
-            self.session_timeout_ms = own.min(self.session_timeout_ms_max).max(self.session_timeout_ms_min);
-        }
-        if let Some(own) = own("consumer.heartbeat.interval.ms") {
-            self.heartbeat_interval_ms = own.min(self.heartbeat_interval_ms_max).max(self.heartbeat_interval_ms_min);
-        }
-        if let Some(own) = own("consumer.assignment.interval.ms") {
-            self.assignment_interval_ms = own.min(self.assignment_interval_ms_max).max(self.assignment_interval_ms_min);
-        }
-        self
     }
 }
 

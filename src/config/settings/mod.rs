@@ -7,20 +7,18 @@ mod log;
 mod network;
 mod node;
 mod topic;
-mod transaction;
 
 use crate::config::layers::{DynamicConfig, Layers, StaticConfig};
 use crate::config::problem::ConfigProblems;
 use crate::config::source::Sources;
 
-pub use group::{ConsumerGroupMigrationPolicy, ConsumerGroupSettings, GroupSettings, OffsetsSettings};
-pub use log::{LogCleanerSettings, LogSettings};
+pub use group::{ClassicGroupSettings, OffsetsSettings};
+pub use log::BrokerLogSettings;
 pub use network::{ListenerSettings, NetworkSettings, RequestSettings};
 pub(crate) use network::{is_of_controller, protocol_of};
 pub use node::NodeSettings;
 pub(crate) use topic::TopicLayers;
 pub use topic::{CompressionType, TimestampType, TopicCreationSettings, TopicSettings};
-pub use transaction::TransactionSettings;
 
 /// Everything that a broker can be told.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,21 +30,15 @@ pub struct Settings {
     /// Bounds of requests and answers.
     pub request: RequestSettings,
     /// The logs on disk.
-    pub log: LogSettings,
-    /// Compaction.
-    pub cleaner: LogCleanerSettings,
+    pub log: BrokerLogSettings,
     /// How topics come and go.
     pub topic_creation: TopicCreationSettings,
     /// What a topic without configs of its own has.
     pub topic_defaults: TopicSettings,
-    /// Classic groups, and the coordinator's protocols.
-    pub group: GroupSettings,
-    /// Consumer groups (KIP-848).
-    pub consumer_group: ConsumerGroupSettings,
+    /// Classic groups.
+    pub group: ClassicGroupSettings,
     /// Committed offsets.
     pub offsets: OffsetsSettings,
-    /// Idempotent and transactional producers.
-    pub transaction: TransactionSettings,
 }
 
 impl Settings {
@@ -64,14 +56,11 @@ impl Settings {
             node: NodeSettings::resolve(layers),
             network: NetworkSettings::resolve(layers),
             request: RequestSettings::resolve(layers),
-            log: LogSettings::resolve(layers),
-            cleaner: LogCleanerSettings::resolve(layers),
+            log: BrokerLogSettings::resolve(layers),
             topic_creation: TopicCreationSettings::resolve(layers),
             topic_defaults: TopicSettings::resolve(&Default::default(), layers),
-            group: GroupSettings::resolve(layers),
-            consumer_group: ConsumerGroupSettings::resolve(layers),
+            group: ClassicGroupSettings::resolve(layers),
             offsets: OffsetsSettings::resolve(layers),
-            transaction: TransactionSettings::resolve(layers),
         }
     }
 }

@@ -52,6 +52,12 @@ pub struct NetworkSettings {
     pub connections_per_ip_overrides: Vec<(String, usize)>,
     /// `max.connection.creation.rate`, connections per second for the whole broker.
     pub connection_creation_rate_max: usize,
+    /// `quota.window.num`: windows over which the rate of new connections is measured.
+    pub quota_windows: usize,
+    /// `quota.window.size.seconds`.
+    pub quota_window_seconds: u64,
+    /// `inter.broker.listener.name`, in capitals; without it, `PLAINTEXT`.
+    pub inter_broker_listener: String,
 }
 
 impl NetworkSettings {
@@ -76,6 +82,11 @@ impl NetworkSettings {
                 .map(|(host, count)| (host, usize::try_from(count).unwrap_or(0)))
                 .collect(),
             connection_creation_rate_max: layers.size("max.connection.creation.rate"),
+            quota_windows: layers.size("quota.window.num"),
+            quota_window_seconds: u64::try_from(layers.long("quota.window.size.seconds")).unwrap_or(1),
+            inter_broker_listener: layers
+                .text("inter.broker.listener.name")
+                .map_or_else(|| "PLAINTEXT".to_owned(), |name| name.to_uppercase()),
         }
     }
 }

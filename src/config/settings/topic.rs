@@ -77,8 +77,6 @@ pub struct TopicSettings {
     pub timestamp_before_ms_max: i64,
     /// `message.timestamp.after.max.ms`.
     pub timestamp_after_ms_max: i64,
-    /// `min.insync.replicas`.
-    pub insync_replicas_min: i32,
     /// `retention.ms`.
     pub retention_ms: Option<i64>,
     /// `retention.bytes`, of each partition.
@@ -93,22 +91,12 @@ pub struct TopicSettings {
     pub index_bytes_max: usize,
     /// `index.interval.bytes`.
     pub index_interval_bytes: i64,
-    /// `preallocate`.
-    pub preallocates: bool,
     /// `file.delete.delay.ms`.
     pub file_delete_delay_ms: i64,
     /// `flush.messages`.
     pub flush_messages: Option<i64>,
     /// `flush.ms`.
     pub flush_ms: Option<i64>,
-    /// `delete.retention.ms`.
-    pub tombstone_retention_ms: i64,
-    /// `min.compaction.lag.ms`.
-    pub compaction_lag_ms_min: i64,
-    /// `max.compaction.lag.ms`.
-    pub compaction_lag_ms_max: Option<i64>,
-    /// `min.cleanable.dirty.ratio`, in millionths.
-    pub cleanable_dirty_millionths_min: i64,
 }
 
 impl TopicSettings {
@@ -126,7 +114,6 @@ impl TopicSettings {
             timestamp_type: topic.timestamp_type(),
             timestamp_before_ms_max: topic.long("message.timestamp.before.max.ms"),
             timestamp_after_ms_max: topic.long("message.timestamp.after.max.ms"),
-            insync_replicas_min: topic.int("min.insync.replicas"),
             retention_ms: Some(topic.long("retention.ms")).filter(|milliseconds| *milliseconds >= 0),
             retention_bytes: Some(topic.long("retention.bytes")).filter(|bytes| *bytes >= 0),
             segment_bytes: segment_bytes.unwrap_or_else(|| topic.long("segment.bytes")),
@@ -134,14 +121,9 @@ impl TopicSettings {
             segment_jitter_ms_max: topic.long("segment.jitter.ms"),
             index_bytes_max: topic.size("segment.index.bytes"),
             index_interval_bytes: topic.long("index.interval.bytes"),
-            preallocates: topic.value("preallocate") == Some(Value::Boolean(true)),
             file_delete_delay_ms: topic.long("file.delete.delay.ms"),
             flush_messages: topic.bound("flush.messages"),
             flush_ms: topic.bound("flush.ms"),
-            tombstone_retention_ms: topic.long("delete.retention.ms"),
-            compaction_lag_ms_min: topic.long("min.compaction.lag.ms"),
-            compaction_lag_ms_max: topic.bound("max.compaction.lag.ms"),
-            cleanable_dirty_millionths_min: topic.millionths("min.cleanable.dirty.ratio"),
         }
     }
 }
@@ -200,12 +182,6 @@ impl TopicLayers<'_> {
 
     fn word(self, name: &str) -> String {
         if let Some(Value::String(word)) = self.value(name) { word } else { String::new() }
-    }
-
-    /// A ratio as a whole number: later decisions know no floats.
-    fn millionths(self, name: &str) -> i64 {
-        let Some(Value::Double(ratio)) = self.value(name) else { return 0 };
-        format!("{ratio:.6}").replace('.', "").parse().unwrap_or(i64::MAX)
     }
 
     fn compression_type(self) -> CompressionType {

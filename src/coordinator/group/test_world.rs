@@ -84,7 +84,7 @@ impl World {
     pub(super) fn ticket(&mut self) -> Ticket {
         self.tickets += 1;
         let connection = ConnectionId { processor: ProcessorId(0), number: self.tickets as u64 };
-        Ticket { connection, correlation_id: self.tickets, api_key: 11, api_version: 9 }
+        Ticket { connection, ordinal: 0, correlation_id: self.tickets, api_key: 11, api_version: 9 }
     }
 
     /// Collects answers and completes appends, as a broker does whose log never fails.

@@ -89,6 +89,25 @@ fn a_new_log_goes_to_the_directory_with_the_fewest() {
 }
 
 #[test]
+fn the_metadata_log_lies_in_its_own_directory_and_no_other_log_is_made_there() {
+    let disk = MemoryDisk::new();
+    let settings = LogManagerSettings { metadata_directory: PathBuf::from("/meta"), ..manager_settings(&["/a"]) };
+    let manager = try_open(&disk, settings.clone()).unwrap();
+    let metadata = named("__cluster_metadata", 0);
+    let defaults = Arc::new(LogSettings::default());
+    let log = manager.create_metadata_log(at(0), &metadata, TopicId::METADATA, defaults.clone()).unwrap();
+    assert_eq!(log.directory().parent(), Some(Path::new("/meta")));
+    for index in 0..3 {
+        assert_eq!(create(&manager, &named("t", index)).directory().parent(), Some(Path::new("/a")));
+    }
+    let is_of_metadata_only: Vec<_> = manager.directories().iter().map(|info| info.is_of_metadata_only).collect();
+    assert_eq!(is_of_metadata_only, [false, true]);
+    drop((log, manager));
+    let manager = try_open(&disk, settings).unwrap();
+    assert!(manager.get(&metadata).is_some(), "it is found again");
+}
+
+#[test]
 fn a_partition_in_two_directories_is_refused() {
     let disk = MemoryDisk::new();
     for folder in ["/a/t-0", "/b/t-0"] {
