@@ -393,13 +393,13 @@ fn who_waits_for_a_topic_or_a_producer_id_is_answered_without_it_in_the_end() {
     let asked =
         MetadataRequest { topics: Some(vec![named("a")]), allow_auto_topic_creation: true, ..Default::default() };
     let (metadata, outcome) = apis.send(ApiKey::Metadata, 8, &asked);
-    assert!(matches!(outcome.answer, Answer::Later));
+    assert!(matches!(outcome.answer, Answer::Retry));
     let (init, outcome) = apis.send(
         ApiKey::InitProducerId,
         1,
         &InitProducerIdRequest { transactional_id: None, producer_id: -1, producer_epoch: -1, ..Default::default() },
     );
-    assert!(matches!(outcome.answer, Answer::Later));
+    assert!(matches!(outcome.answer, Answer::Retry));
     let answers = answers_after_ms(&mut apis, 30_000);
     let tickets: Vec<Ticket> = answers.iter().map(|(ticket, _)| *ticket).collect();
     assert_eq!(tickets, [metadata, init]);
