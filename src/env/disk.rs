@@ -110,6 +110,10 @@ pub trait Disk: Send + Sync + fmt::Debug {
     fn sync_directory(&self, path: &Path) -> Result<(), DiskError>;
     /// Makes everything durable that was written below `root` before the call (`syncfs`).
     fn sync_all(&self, root: &Path) -> Result<(), DiskError>;
+    /// Like [`Disk::sync_all`] of each of these roots. One file system is synced once, and several at the same time, where that is possible.
+    fn sync_roots(&self, roots: &[PathBuf]) -> Result<(), DiskError> {
+        roots.iter().try_for_each(|root| self.sync_all(root))
+    }
     /// Bytes that can still be written below `root`.
     fn free_bytes(&self, root: &Path) -> Result<u64, DiskError>;
     /// Bytes that fit below `root` when it is empty.
@@ -200,7 +204,7 @@ impl SyncJob {
                     result => result,
                 })
             }
-            SyncJob::All(roots) => roots.iter().try_for_each(|root| disk.sync_all(root)),
+            SyncJob::All(roots) => disk.sync_roots(roots),
         }
     }
 }

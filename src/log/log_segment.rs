@@ -373,10 +373,13 @@ impl LogSegment {
         self.lazy_files().into_iter().try_for_each(LazyFile::remove)
     }
 
-    /// Gives its files the ending of files that wait for their removal, and says what they are called now.
+    /// Gives its files the ending of files that wait for their removal, and says what they are called now. After an error it is as it was:
+    /// the records go first, and an index that stays behind them is removed by the next start.
     pub(super) fn mark_deleted(&mut self) -> Result<Vec<PathBuf>, DiskError> {
-        let renamed = self.lazy_files().into_iter().map(|file| file.rename_with(DELETED));
-        renamed.filter_map(Result::transpose).collect()
+        let [log, indexes @ ..] = self.lazy_files();
+        let log = log.rename_with(DELETED)?;
+        let indexes = indexes.into_iter().filter_map(|file| file.rename_with(DELETED).ok().flatten());
+        Ok(log.into_iter().chain(indexes).collect())
     }
 
     /// Lets its descriptors go.

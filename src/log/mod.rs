@@ -8,6 +8,7 @@ mod appended_batches;
 mod batch_scanner;
 mod checkpoint_file;
 mod clean_shutdown_file;
+mod deleted_folders;
 mod error;
 mod folder_files;
 mod index_file;

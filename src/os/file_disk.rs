@@ -2,10 +2,13 @@
 //!
 //! It must not know segments or records.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
 use std::io;
-use std::path::Path;
-use std::sync::Arc;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
 
 use rustix::fs::{FlockOperation, flock, statvfs, syncfs};
 
@@ -16,12 +19,25 @@ use crate::os::real_file::{Poison, RealFile};
 #[derive(Clone, Debug, Default)]
 pub struct FileDisk {
     poison: Arc<Poison>,
+    /// Directories whose file systems are synced as a whole. They stay open from before the first write on: a descriptor tells of the
+    /// failures of writeback since it was opened, and of none before.
+    roots: Arc<Mutex<BTreeMap<PathBuf, Arc<File>>>>,
 }
 
 impl FileDisk {
     /// The file system, with no failed sync so far.
     pub fn new() -> FileDisk {
         FileDisk::default()
+    }
+
+    fn root(&self, path: &Path) -> Result<Arc<File>, DiskError> {
+        let mut roots = self.roots.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(root) = roots.get(path) {
+            return Ok(Arc::clone(root));
+        }
+        let root = Arc::new(File::open(path).map_err(|error| to_disk_error("open", path, error))?);
+        roots.insert(path.to_path_buf(), Arc::clone(&root));
+        Ok(root)
     }
 }
 
@@ -82,10 +98,26 @@ impl Disk for FileDisk {
 
     fn sync_all(&self, root: &Path) -> Result<(), DiskError> {
         self.poison.check(root)?;
-        let directory = File::open(root).map_err(|error| to_disk_error("open", root, error))?;
-        syncfs(&directory).map_err(|error| {
+        syncfs(&*self.root(root)?).map_err(|error| {
             self.poison.add(root);
             to_disk_error("sync all", root, error.into())
+        })
+    }
+
+    fn sync_roots(&self, roots: &[PathBuf]) -> Result<(), DiskError> {
+        let mut devices: BTreeMap<u64, &Path> = BTreeMap::new();
+        for root in roots {
+            self.poison.check(root)?;
+            let metadata = self.root(root)?.metadata().map_err(|error| to_disk_error("sync all", root, error))?;
+            devices.entry(metadata.dev()).or_insert(root);
+        }
+        let mut devices = devices.into_values();
+        let Some(first) = devices.next() else { return Ok(()) };
+        thread::scope(|scope| {
+            let others: Vec<_> = devices.map(|root| scope.spawn(|| self.sync_all(root))).collect();
+            let first = self.sync_all(first);
+            let outcome = |other: thread::ScopedJoinHandle<'_, _>| other.join().expect("a panic aborts");
+            others.into_iter().map(outcome).fold(first, Result::and)
         })
     }
 
@@ -103,7 +135,10 @@ impl Disk for FileDisk {
         let file = OpenOptions::new().read(true).append(true).create(true).open(path);
         let file = file.map_err(|error| to_disk_error("open", path, error))?;
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => Ok(Box::new(FileLock { _file: file })),
+            Ok(()) => {
+                self.root(path.parent().unwrap_or(path))?;
+                Ok(Box::new(FileLock { _file: file }))
+            }
             Err(rustix::io::Errno::WOULDBLOCK) => Err(DiskError::Locked { path: path.to_path_buf() }),
             Err(error) => Err(to_disk_error("lock", path, error.into())),
         }

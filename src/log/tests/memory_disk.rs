@@ -34,6 +34,8 @@ pub(crate) struct Faults {
     pub(crate) reads: AtomicUsize,
     /// Renames fail.
     pub(crate) fails_rename: AtomicBool,
+    /// Nothing at or below this path can be opened, renamed or removed, nor its space be told.
+    pub(crate) broken: Mutex<Option<PathBuf>>,
     /// This directory cannot be listed.
     pub(crate) unreadable: Mutex<Option<PathBuf>>,
 }
@@ -183,6 +185,27 @@ impl MemoryDisk {
     }
 }
 
+impl Faults {
+    fn check(&self, operation: &'static str, path: &Path) -> Result<(), DiskError> {
+        match &*self.broken.lock().unwrap() {
+            Some(broken) if path.starts_with(broken) => {
+                Err(DiskError::Io { operation, path: path.to_path_buf(), source: io::Error::other("made to fail") })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Breaks this path.
+    pub(crate) fn break_at(&self, path: &str) {
+        *self.broken.lock().unwrap() = Some(PathBuf::from(path));
+    }
+
+    /// Repairs it.
+    pub(crate) fn repair(&self) {
+        *self.broken.lock().unwrap() = None;
+    }
+}
+
 fn not_found(path: &Path) -> DiskError {
     DiskError::NotFound { path: path.to_path_buf() }
 }
@@ -200,6 +223,7 @@ impl Drop for MemoryLock {
 
 impl Disk for MemoryDisk {
     fn open(&self, path: &Path, mode: OpenMode) -> Result<Arc<dyn DiskFile>, DiskError> {
+        self.faults.check("open", path)?;
         let mut files = self.files.lock().unwrap();
         let makes = matches!(mode, OpenMode::Create | OpenMode::CreateEmpty);
         if !files.contains_key(path) {
@@ -251,6 +275,7 @@ impl Disk for MemoryDisk {
     }
 
     fn rename(&self, from: &Path, to: &Path) -> Result<(), DiskError> {
+        self.faults.check("rename", from)?;
         if self.faults.fails_rename.load(Ordering::Relaxed) {
             let source = io::Error::other("made to fail");
             return Err(DiskError::Io { operation: "rename", path: from.to_path_buf(), source });
@@ -276,10 +301,12 @@ impl Disk for MemoryDisk {
     }
 
     fn remove_file(&self, path: &Path) -> Result<(), DiskError> {
+        self.faults.check("remove", path)?;
         self.files.lock().unwrap().remove(path).map(|_| ()).ok_or_else(|| not_found(path))
     }
 
     fn remove_directory(&self, path: &Path) -> Result<(), DiskError> {
+        self.faults.check("remove directory", path)?;
         let mut directories = self.directories.lock().unwrap();
         if !directories.contains(path) {
             return Err(not_found(path));
@@ -290,6 +317,10 @@ impl Disk for MemoryDisk {
     }
 
     fn sync_directory(&self, path: &Path) -> Result<(), DiskError> {
+        if self.faults.fails_sync.load(Ordering::Relaxed) {
+            let source = io::Error::other("made to fail");
+            return Err(DiskError::Io { operation: "sync directory", path: path.to_path_buf(), source });
+        }
         self.list(path).map(|_| ())
     }
 
@@ -307,7 +338,8 @@ impl Disk for MemoryDisk {
         Ok(())
     }
 
-    fn free_bytes(&self, _root: &Path) -> Result<u64, DiskError> {
+    fn free_bytes(&self, root: &Path) -> Result<u64, DiskError> {
+        self.faults.check("free space", root)?;
         Ok(u64::try_from(self.free.load(Ordering::Relaxed)).unwrap())
     }
 

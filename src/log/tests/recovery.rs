@@ -290,10 +290,60 @@ fn records_of_a_broker_before_kafka_0_11_are_left_alone() {
     let crashed = disk.crash(everything);
     let manager = open_manager(&crashed, &["/logs"], &small(3), at(0));
     assert!(manager.get(&partition()).is_none());
-    assert_eq!(manager.unreadable().iter().collect::<Vec<_>>(), [&partition()]);
     let made = manager.create(at(0), &partition(), TopicId([7; 16]), Arc::new(small(3)), true);
     assert!(matches!(made, Err(LogError::Offline)));
     assert_eq!(crashed.read(path(0, "log")).unwrap(), old);
+}
+
+#[test]
+fn a_log_that_cannot_be_read_keeps_its_checkpoints_and_makes_a_shutdown_unclean() {
+    let disk = MemoryDisk::new();
+    drop(open_manager(&disk, &["/logs"], &LogSettings::default(), at(0)));
+    disk.create_directory(std::path::Path::new("/logs/topic-0")).unwrap();
+    let mut old = vec![0; 100];
+    old[16] = 1;
+    disk.write(path(0, "log"), &old);
+    for name in ["recovery-point-offset-checkpoint", "log-start-offset-checkpoint"] {
+        disk.write(format!("/logs/{name}"), b"0\n1\ntopic 0 7\n");
+    }
+    disk.write(path(7, "log"), &old);
+    let manager = open_manager(&disk, &["/logs"], &LogSettings::default(), at(0));
+    assert!(manager.get(&partition()).is_none());
+    manager.shutdown(1).unwrap();
+    assert!(disk.read("/logs/.kafka_cleanshutdown").is_none());
+    for name in ["recovery-point-offset-checkpoint", "log-start-offset-checkpoint"] {
+        assert_eq!(disk.read(format!("/logs/{name}")).unwrap(), b"0\n1\ntopic 0 7\n", "{name}");
+    }
+}
+
+#[test]
+fn a_kill_after_the_checkpoints_have_settled_reads_only_what_came_later() {
+    let disk = MemoryDisk::new();
+    let (manager, log) = open(&disk, LogSettings::default());
+    append(&log, &["a"], Durability::Written);
+    let mut syncs = 0;
+    while log.owes_sync() {
+        let point = log.sync_point().unwrap();
+        SyncPoint::job(std::iter::once(&point)).run(&*disk).unwrap();
+        log.synced(&point);
+        syncs += 1;
+        assert!(syncs < 5, "it comes to an end");
+    }
+    manager.checkpoint().unwrap();
+    assert_eq!(disk.read("/logs/recovery-point-offset-checkpoint").unwrap(), b"0\n1\ntopic 0 1\n");
+    assert_eq!(disk.read("/logs/topic-0/leader-epoch-checkpoint").unwrap(), b"0\n1\n0 0\n");
+}
+
+#[test]
+fn a_start_with_nothing_new_writes_no_file() {
+    let disk = MemoryDisk::new();
+    let (manager, log) = open(&disk, LogSettings::default());
+    append(&log, &["a"], Durability::Written);
+    log.become_leader(LeaderEpoch(3));
+    manager.shutdown(1).unwrap();
+    let (_manager, log) = open(&disk, LogSettings::default());
+    log.become_leader(LeaderEpoch(3));
+    assert!(!log.owes_sync(), "the epoch that begins at the end was on disk");
 }
 
 #[test]
