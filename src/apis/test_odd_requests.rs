@@ -129,3 +129,17 @@ fn a_topic_with_neither_name_nor_id_is_refused_and_so_is_an_id_before_its_time()
         assert_eq!((topic.error_code, topic.topic_id), (ErrorCode::InvalidRequest.code(), topic_id));
     }
 }
+
+#[test]
+fn a_batch_that_flush_messages_wants_on_disk_is_answered_after_its_sync_whatever_the_acks() {
+    let mut apis = TestApis::new();
+    apis.create("a", 1, &[("flush.messages", "2")]);
+    apis.create("b", 1, &[]);
+    let (one, two) = (batch(&[1]), batch(&[1, 2]));
+    let (_, outcome) = apis.send(ApiKey::Produce, 12, &produce(1, &one, &two));
+    assert!(matches!(outcome.answer, Answer::Respond(_)), "one record is not due, nor anything of the other topic");
+    let (ticket, outcome) = apis.send(ApiKey::Produce, 12, &produce(1, &one, &two));
+    assert!(matches!(outcome.answer, Answer::Later));
+    assert!(apis.sync().iter().any(|completion| completion.ticket == ticket));
+    assert_eq!(apis.log("a", 0).durable_end_offset().0, 2);
+}

@@ -64,7 +64,11 @@ impl DeletedFolders {
         let (wanted, others) = std::mem::take(&mut self.state().unmoved).into_iter().partition(is_wanted);
         let wanted: Vec<DeletedLog> = wanted;
         self.state().unmoved.extend::<Vec<DeletedLog>>(others);
-        wanted.into_iter().fold(Ok(()), |result, deleted| result.and(self.add(deleted)))
+        let mut result = Ok(());
+        for deleted in wanted {
+            result = result.and(self.add(deleted));
+        }
+        result
     }
 
     /// Removes the folders whose delay is over. One that cannot be removed is tried again by the next call, and holds up no other.

@@ -61,6 +61,15 @@ struct UnreadableLog {
     log_start: Offset,
 }
 
+/// What a load is told about a log beside its folder.
+#[derive(Clone, Copy, Debug, Default)]
+struct KnownOffsets {
+    recovery_point: Offset,
+    log_start: Offset,
+    /// The directory is synced as a whole before anything depends on the log.
+    is_synced_after: bool,
+}
+
 /// What was loaded from one directory.
 #[derive(Debug, Default)]
 struct LoadedDirectory {
@@ -164,7 +173,7 @@ impl LogManager {
         let directory = self.least_loaded(&logs).ok_or(LogError::NoDirectory)?;
         let folder = directory.path.join(partition.to_string());
         self.disk.create_directory(&folder)?;
-        let log = self.load(now, partition, &folder, directory, settings, (Offset(0), Offset(0)), false)?;
+        let log = self.load(now, partition, &folder, directory, settings, KnownOffsets::default())?;
         self.check_topic_id(&log, topic_id)?;
         logs.insert(partition.clone(), Arc::clone(&log));
         Ok(log)
@@ -347,12 +356,16 @@ impl LogManager {
         for (partition, folder) in found.partitions {
             let settings = settings_of(&partition.topic);
             let checkpoint = |offsets: &Offsets| offsets.get(&partition).copied().unwrap_or_default();
-            let known = (checkpoint(&recovery_points), checkpoint(&log_starts));
-            match self.load(now, &partition, &folder, directory, settings, known, !directory.was_clean) {
+            let known = KnownOffsets {
+                recovery_point: checkpoint(&recovery_points),
+                log_start: checkpoint(&log_starts),
+                is_synced_after: !directory.was_clean,
+            };
+            match self.load(now, &partition, &folder, directory, settings, known) {
                 Ok(log) => drop(loaded.logs.insert(partition, log)),
                 Err(error @ LogError::Malformed { .. }) => {
                     tracing::error!(%partition, %error, "log cannot be loaded");
-                    let (recovery_point, log_start) = known;
+                    let KnownOffsets { recovery_point, log_start, .. } = known;
                     let log_directory = Arc::clone(&directory.path);
                     loaded.unreadable.insert(partition, UnreadableLog { log_directory, recovery_point, log_start });
                 }
@@ -373,8 +386,7 @@ impl LogManager {
         folder: &Path,
         directory: &LogDirectory,
         settings: Arc<LogSettings>,
-        (recovery_point, log_start): (Offset, Offset),
-        is_synced_after: bool,
+        KnownOffsets { recovery_point, log_start, is_synced_after }: KnownOffsets,
     ) -> Result<Arc<UnifiedLog>, LogError> {
         let folder: Arc<Path> = Arc::from(folder);
         let loader = LogLoader {

@@ -60,6 +60,8 @@ pub(super) struct LogState {
     pub(super) producers: ProducerStateManager,
     pub(super) epochs: LeaderEpochCache,
     pub(super) removals: PendingRemovals,
+    /// Places at which a read found damage: segment and position.
+    pub(super) damaged: BTreeSet<(Offset, u64)>,
     /// Not used since the last upkeep.
     pub(super) is_idle: bool,
     open_inactive: VecDeque<Offset>,
@@ -167,6 +169,7 @@ impl UnifiedLog {
             producers: loaded.producers,
             epochs: loaded.epochs,
             removals: PendingRemovals::new(),
+            damaged: BTreeSet::new(),
             is_idle: true,
             open_inactive: VecDeque::new(),
         };

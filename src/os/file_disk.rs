@@ -8,12 +8,15 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
+use std::thread::{self, ScopedJoinHandle};
 
 use rustix::fs::{FlockOperation, flock, statvfs, syncfs};
 
 use crate::env::{Disk, DiskEntry, DiskError, DiskFile, DiskLock, EntryKind, OpenMode};
 use crate::os::real_file::{Poison, RealFile};
+
+/// So many files are synced at the same time: they share the commits of the file system's journal.
+const SYNCING_THREADS_MAX: usize = 4;
 
 /// The file system of this machine.
 #[derive(Clone, Debug, Default)]
@@ -104,6 +107,11 @@ impl Disk for FileDisk {
         })
     }
 
+    fn sync_files(&self, files: &[Arc<dyn DiskFile>]) -> Result<(), DiskError> {
+        let share = files.len().div_ceil(SYNCING_THREADS_MAX).max(1);
+        at_once(files.chunks(share), |files| files.iter().try_for_each(|file| file.sync()))
+    }
+
     fn sync_roots(&self, roots: &[PathBuf]) -> Result<(), DiskError> {
         let mut devices: BTreeMap<u64, &Path> = BTreeMap::new();
         for root in roots {
@@ -111,14 +119,7 @@ impl Disk for FileDisk {
             let metadata = self.root(root)?.metadata().map_err(|error| to_disk_error("sync all", root, error))?;
             devices.entry(metadata.dev()).or_insert(root);
         }
-        let mut devices = devices.into_values();
-        let Some(first) = devices.next() else { return Ok(()) };
-        thread::scope(|scope| {
-            let others: Vec<_> = devices.map(|root| scope.spawn(|| self.sync_all(root))).collect();
-            let first = self.sync_all(first);
-            let outcome = |other: thread::ScopedJoinHandle<'_, _>| other.join().expect("a panic aborts");
-            others.into_iter().map(outcome).fold(first, Result::and)
-        })
+        at_once(devices.into_values(), |root| self.sync_all(root))
     }
 
     fn free_bytes(&self, root: &Path) -> Result<u64, DiskError> {
@@ -145,6 +146,20 @@ impl Disk for FileDisk {
     }
 }
 
+/// Runs `sync` for all of `parts` at the same time, the first of them on this thread.
+fn at_once<T: Send>(
+    mut parts: impl Iterator<Item = T>,
+    sync: impl Fn(T) -> Result<(), DiskError> + Sync,
+) -> Result<(), DiskError> {
+    let Some(first) = parts.next() else { return Ok(()) };
+    let sync = &sync;
+    thread::scope(|scope| {
+        let others: Vec<_> = parts.map(|part| scope.spawn(move || sync(part))).collect();
+        let outcome = |other: ScopedJoinHandle<'_, _>| other.join().expect("a panic aborts the process");
+        others.into_iter().map(outcome).fold(sync(first), Result::and)
+    })
+}
+
 /// Holds the lock until its descriptor is closed.
 struct FileLock {
     _file: File,
@@ -159,5 +174,40 @@ pub(super) fn to_disk_error(operation: &'static str, path: &Path, source: io::Er
         io::ErrorKind::NotFound => DiskError::NotFound { path },
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => DiskError::Full { path },
         _ => DiskError::Io { operation, path, source },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::IoSlice;
+
+    use super::*;
+
+    #[test]
+    fn a_root_stays_open_from_its_lock_on() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().join("root");
+        let disk = FileDisk::new();
+        disk.create_directory(&root).unwrap();
+        let _lock = disk.lock(&root.join(".lock")).unwrap();
+        disk.rename(&root, &directory.path().join("elsewhere")).unwrap();
+        disk.sync_all(&root).expect("the descriptor that has seen every failed write since the start");
+    }
+
+    #[test]
+    fn a_failure_among_files_that_are_synced_at_once_is_returned() {
+        let directory = tempfile::tempdir().unwrap();
+        let disk = FileDisk::new();
+        let mut files: Vec<Arc<dyn DiskFile>> = Vec::new();
+        for number in 0..10 {
+            let file = disk.open(&directory.path().join(number.to_string()), OpenMode::Create).unwrap();
+            file.append(&[IoSlice::new(b"x")]).unwrap();
+            files.push(file);
+        }
+        disk.sync_files(&files).unwrap();
+        disk.sync_files(&[]).unwrap();
+        disk.sync_roots(&[directory.path().to_path_buf(), directory.path().join("..")]).unwrap();
+        disk.poison.add(&directory.path().join("7"));
+        assert!(matches!(disk.sync_files(&files), Err(DiskError::Poisoned { .. })));
     }
 }

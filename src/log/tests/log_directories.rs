@@ -108,7 +108,7 @@ fn of_twins_with_different_topic_ids_either_can_be_put_aside() {
         }
         let manager = try_open(&disk, manager_settings(&["/a", "/b"])).unwrap();
         let partition = named("t", 0);
-        assert_eq!(manager.twins(), [partition.clone()]);
+        assert_eq!(manager.twins(), std::slice::from_ref(&partition));
         let first = manager.get(&partition).unwrap().topic_id().unwrap();
         let aside = if takes_first { manager.put_aside(&partition, 1) } else { manager.put_twin_aside(&partition, 1) };
         assert!(aside.unwrap().is_some());
@@ -163,6 +163,7 @@ fn a_partition_that_is_made_anew_is_on_disk_only_when_the_move_of_the_old_one_is
     create(&manager, &named("t", 1));
     manager.delete(at(0), &named("t", 0), 1).unwrap();
     create(&manager, &named("u", 0));
+    create(&manager, &named("u", 1));
     let anew = create(&manager, &named("t", 0));
     assert_eq!(&*anew.directory(), Path::new("/b/t-0"), "in the other directory");
     let directories = |log: &UnifiedLog| log.sync_point().unwrap().directories;
@@ -175,7 +176,7 @@ fn a_partition_that_is_made_anew_is_on_disk_only_when_the_move_of_the_old_one_is
 fn a_sync_touches_no_log_directory_but_those_of_its_logs() {
     let disk = MemoryDisk::new();
     let manager = try_open(&disk, manager_settings(&["/a", "/b"])).unwrap();
-    let (one, other) = (create(&manager, &named("t", 0)), create(&manager, &named("t", 1)));
+    let logs: Vec<_> = (0..8).map(|index| create(&manager, &named("t", index))).collect();
     let roots = |logs: &[&Arc<UnifiedLog>]| {
         let points: Vec<SyncPoint> = logs.iter().map(|log| log.sync_point().unwrap()).collect();
         match SyncPoint::job(points.iter()) {
@@ -183,8 +184,8 @@ fn a_sync_touches_no_log_directory_but_those_of_its_logs() {
             job => panic!("{job:?}"),
         }
     };
-    assert_eq!(roots(&[&one]), [PathBuf::from("/a")]);
-    assert_eq!(roots(&[&other, &one]), ["/a", "/b"].map(PathBuf::from));
+    assert_eq!(roots(&[&logs[0], &logs[2], &logs[4], &logs[6]]), [PathBuf::from("/a")]);
+    assert_eq!(roots(&logs.iter().collect::<Vec<_>>()), ["/a", "/b"].map(PathBuf::from));
 }
 
 #[test]

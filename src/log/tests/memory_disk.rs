@@ -30,8 +30,10 @@ pub(crate) struct Faults {
     pub(crate) fails_truncate: AtomicBool,
     /// Syncs fail.
     pub(crate) fails_sync: AtomicBool,
-    /// Bytes read so far.
+    /// How often something was read so far.
     pub(crate) reads: AtomicUsize,
+    /// The longest read so far.
+    pub(crate) read_bytes_max: AtomicUsize,
     /// Renames fail.
     pub(crate) fails_rename: AtomicBool,
     /// Nothing at or below this path can be opened, renamed or removed, nor its space be told.
@@ -76,6 +78,7 @@ impl DiskFile for MemoryFile {
         let read = buffer.len().min(content.bytes.len() - start);
         buffer[..read].copy_from_slice(&content.bytes[start..start + read]);
         self.faults.reads.fetch_add(1, Ordering::Relaxed);
+        self.faults.read_bytes_max.fetch_max(buffer.len(), Ordering::Relaxed);
         Ok(read)
     }
 
