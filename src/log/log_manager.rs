@@ -301,14 +301,19 @@ impl LogManager {
     fn shut_down_directory(&self, directory: &LogDirectory, broker_epoch: i64) -> Result<(), LogError> {
         let mut all_whole = !self.unreadable.values().any(|log| log.log_directory == directory.path);
         let logs: Vec<Arc<UnifiedLog>> = self.logs().into_iter().filter(|log| log.is_in(&directory.path)).collect();
+        let mut whole = Vec::new();
         for log in &logs {
-            all_whole &= log.close().unwrap_or_else(|error| {
-                tracing::error!(partition = %log.topic_partition(), %error, "a log is not closed cleanly");
-                false
-            });
+            match log.close() {
+                Ok(true) => whole.push(log),
+                Ok(false) => {}
+                Err(error) => {
+                    tracing::error!(partition = %log.topic_partition(), %error, "a log is not closed cleanly");
+                }
+            }
         }
+        all_whole &= whole.len() == logs.len();
         self.disk.sync_all(&directory.path)?;
-        logs.iter().for_each(|log| log.note_all_synced());
+        whole.iter().for_each(|log| log.note_all_synced());
         let (recovery_points, log_starts) = self.checkpoints_of(directory);
         directory.write_checkpoints(&*self.disk, &recovery_points, &log_starts)?;
         if all_whole {

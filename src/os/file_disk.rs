@@ -146,17 +146,24 @@ impl Disk for FileDisk {
     }
 }
 
-/// Runs `sync` for all of `parts` at the same time, the first of them on this thread.
-fn at_once<T: Send>(
+/// Runs `sync` for all of `parts` at the same time, the first of them, and those for which there is no thread, on this one.
+fn at_once<T: Copy + Send>(
     mut parts: impl Iterator<Item = T>,
     sync: impl Fn(T) -> Result<(), DiskError> + Sync,
 ) -> Result<(), DiskError> {
     let Some(first) = parts.next() else { return Ok(()) };
     let sync = &sync;
     thread::scope(|scope| {
-        let others: Vec<_> = parts.map(|part| scope.spawn(move || sync(part))).collect();
+        let (mut others, mut result) = (Vec::new(), Ok(()));
+        for part in parts {
+            match thread::Builder::new().spawn_scoped(scope, move || sync(part)) {
+                Ok(other) => others.push(other),
+                Err(_) => result = result.and(sync(part)),
+            }
+        }
+        let result = result.and(sync(first));
         let outcome = |other: ScopedJoinHandle<'_, _>| other.join().expect("a panic aborts the process");
-        others.into_iter().map(outcome).fold(sync(first), Result::and)
+        others.into_iter().map(outcome).fold(result, Result::and)
     })
 }
 

@@ -225,7 +225,8 @@ fn a_log_that_cannot_be_closed_keeps_only_the_mark_from_its_directory() {
     manager.shutdown(1).unwrap();
     assert!(disk.read("/logs/.kafka_cleanshutdown").is_none());
     assert!(disk.read("/logs/t-1/00000000000000000001.snapshot").is_some(), "the other is complete");
-    assert!(disk.read("/logs/recovery-point-offset-checkpoint").is_some());
+    let recovery_points = disk.read("/logs/recovery-point-offset-checkpoint").unwrap();
+    assert_eq!(recovery_points, b"0\n2\nt 0 0\nt 1 1\n", "what is not complete has to be recovered");
 }
 
 #[test]
