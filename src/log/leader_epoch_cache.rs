@@ -91,10 +91,11 @@ impl LeaderEpochCache {
         self.changes += u64::from(self.starts.len() != before || start != log_start);
     }
 
-    /// Forgets everything.
+    /// Forgets everything. That counts as a change even if there was nothing: the write of a new log's file syncs its folder, lest a power
+    /// cut takes the first segment and leaves a later one.
     pub(super) fn clear(&mut self) {
-        self.changes += u64::from(!self.starts.is_empty());
         self.starts.clear();
+        self.changes += 1;
     }
 
     /// The largest epoch at or below `epoch`, and where the next one begins; `None` if `epoch` is newer than all.
