@@ -7,7 +7,7 @@ use rand::Rng;
 use super::log_directory::LogDirectory;
 use super::topic_creation::own_topic;
 use crate::config::Settings;
-use crate::log::{LogError, LogManager};
+use crate::log::{LogError, LogManager, UnifiedLog};
 use crate::metadata::{
     CLUSTER_METADATA_TOPIC_NAME, DIRECTORY_UNASSIGNED, FoundPartition, MetadataImage, MetadataRecord, adopt_topics,
     random_uuid,
@@ -53,16 +53,34 @@ fn found_partitions(manager: &LogManager) -> Vec<FoundPartition> {
 pub(crate) fn put_strays_aside(logs: &LogDirectory, image: &MetadataImage) -> Result<(), LogError> {
     for log in logs.manager().logs() {
         let partition = log.topic_partition();
-        let topic = image.topic(&partition.topic);
-        let is_known = topic.is_some_and(|topic| {
-            topic.partitions.contains_key(&partition.partition) && log.topic_id().is_none_or(|id| id == topic.topic_id)
-        });
-        if is_known || &*partition.topic == CLUSTER_METADATA_TOPIC_NAME {
-            continue;
+        // A stray may have a twin, which takes its place and is looked at in turn.
+        while logs.manager().get(partition).is_some_and(|log| !is_known(&log, image)) {
+            if let Some(folder) = logs.put_aside(partition)? {
+                tracing::warn!(%partition, folder = %folder.display(), "not in the metadata: put aside as a stray");
+            }
         }
-        if let Some(folder) = logs.put_aside(partition)? {
-            tracing::warn!(%partition, folder = %folder.display(), "not in the metadata: put aside as a stray");
+    }
+    for partition in logs.manager().twins() {
+        if let Some(folder) = logs.put_twin_aside(&partition)? {
+            tracing::warn!(%partition, folder = %folder.display(), "another directory has the right one: put aside as a stray");
         }
     }
     Ok(())
+}
+
+fn is_known(log: &UnifiedLog, image: &MetadataImage) -> bool {
+    let partition = log.topic_partition();
+    let topic = image.topic(&partition.topic);
+    let is_in_image = topic.is_some_and(|topic| {
+        topic.partitions.contains_key(&partition.partition) && log.topic_id().is_none_or(|id| id == topic.topic_id)
+    });
+    is_in_image || &*partition.topic == CLUSTER_METADATA_TOPIC_NAME
+}
+
+/// Refuses to adopt a partition that lies in two directories: without metadata nobody can say which one is right.
+pub(crate) fn refuse_twins(manager: &LogManager) -> Result<(), LogError> {
+    match manager.twins().first() {
+        Some(partition) => Err(LogError::Inconsistent(format!("{partition} lies in two log directories"))),
+        None => Ok(()),
+    }
 }

@@ -15,7 +15,7 @@ use super::broker_configs::BrokerConfigs;
 use super::controller::{Controller, Decided};
 use super::deadlines::Deadlines;
 use super::fetch_session::FetchSessionCache;
-use super::found_partitions::{adopt_found_partitions, put_strays_aside};
+use super::found_partitions::{adopt_found_partitions, put_strays_aside, refuse_twins};
 use super::group_coordinator_service::GroupCoordinatorService;
 use super::group_shard::ShardSettings;
 use super::handlers;
@@ -30,7 +30,7 @@ use crate::coordinator::group::GroupSettings;
 use crate::env::{Disk, DiskError, SyncJob, Wake};
 use crate::error_code::ErrorCode;
 use crate::limits::DECISION_TIMEOUT_MS;
-use crate::log::{Durability, LogDirectoryInfo, LogManager, LogManagerSettings, UnifiedLog};
+use crate::log::{Durability, LogDirectoryInfo, LogError, LogManager, LogManagerSettings, UnifiedLog};
 use crate::metadata::{
     BOOTSTRAP_FEATURES, BrokerEndpoint, BrokerRegistration, ControllerResult, MetadataImage, ProducerIdsBlock,
     bootstrap, elect_leaders, random_uuid, register_broker,
@@ -87,8 +87,7 @@ impl KafkaApis {
         let manager = open_logs(&configs, now, Arc::clone(&disk), &mut random)?;
         let was_clean = manager.directories().iter().all(|directory| directory.was_clean);
         let cluster_id = manager.cluster_id().to_string();
-        let roots = manager.directories().into_iter().map(|directory| directory.path).collect();
-        let logs = Arc::new(LogDirectory::new(manager, roots, ChaCha12Rng::from_seed(drawn(&mut random))));
+        let logs = Arc::new(LogDirectory::new(manager, ChaCha12Rng::from_seed(drawn(&mut random))));
         let metadata_log = logs.open_metadata_log(now, &configs)?;
         let controller = Controller::load(disk.as_ref(), metadata_log, &cluster_id, drawn(&mut random))?;
         introduce_broker(&controller, &settings, &logs, now, was_clean)?;
@@ -358,6 +357,9 @@ impl KafkaApis {
     pub fn checkpoint_logs(&self) -> i64 {
         if let Err(error) = self.logs.manager().checkpoint() {
             tracing::error!(%error, "recovery points could not be written; a recovery will take longer");
+            if matches!(error, LogError::Sync(_)) {
+                self.replica_manager.stop();
+            }
         }
         self.replica_manager.want_all_syncs();
         let settings = self.settings();
@@ -539,6 +541,9 @@ fn introduce_broker(
     let log_dirs: Vec<TopicId> =
         directories.iter().filter_map(|directory| TopicId::from_base64(&directory.id)).collect();
     let broker_id = settings.node.broker_id;
+    if controller.image().features().next().is_none() {
+        refuse_twins(logs.manager())?;
+    }
     // One batch, so that a crash leaves either all of it or a cluster that is still new.
     controller.append_at_start(now, |image, random| {
         if image.features().next().is_some() {

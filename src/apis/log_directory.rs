@@ -12,19 +12,14 @@ use rand_chacha::ChaCha12Rng;
 use super::broker_configs::BrokerConfigs;
 use super::partition::Partition;
 use super::replica_manager::LogKey;
-use crate::env::SyncJob;
-use crate::log::{LogError, LogManager, SyncPoint};
+use crate::log::{LogError, LogManager};
 use crate::lookup_map::LookupMap;
 use crate::metadata::{MetadataImage, TopicImage};
 use crate::types::{Now, PartitionIndex, TopicId, TopicPartition};
 
-/// So many files are synced one by one; for more, one sync of the whole file system costs less.
-const FILES_SYNCED_ONE_BY_ONE: usize = 2;
-
 /// All logs, by the topic's name and by its id.
 pub(crate) struct LogDirectory {
     manager: LogManager,
-    roots: Vec<PathBuf>,
     random: Mutex<ChaCha12Rng>,
     index: RwLock<Index>,
     /// A partition could not be given its log: that is tried again.
@@ -39,10 +34,9 @@ struct Index {
 
 impl LogDirectory {
     /// No topic yet. `random` makes the names of deleted folders.
-    pub(crate) fn new(manager: LogManager, roots: Vec<PathBuf>, random: ChaCha12Rng) -> LogDirectory {
+    pub(crate) fn new(manager: LogManager, random: ChaCha12Rng) -> LogDirectory {
         LogDirectory {
             manager,
-            roots,
             random: Mutex::new(random),
             index: RwLock::default(),
             has_missing: AtomicBool::new(false),
@@ -163,6 +157,11 @@ impl LogDirectory {
         self.manager.put_aside(partition, self.unique())
     }
 
+    /// Does so with the second log of a partition that lies in two log directories.
+    pub(crate) fn put_twin_aside(&self, partition: &TopicPartition) -> Result<Option<PathBuf>, LogError> {
+        self.manager.put_twin_aside(partition, self.unique())
+    }
+
     fn set_settings(&self, configs: &BrokerConfigs, image: &MetadataImage, topic: &TopicImage) {
         let settings = configs.log_settings(image, &topic.name);
         for partition in topic.partitions.keys() {
@@ -182,16 +181,6 @@ impl LogDirectory {
         let name = TopicPartition { topic, partition: key.partition };
         let log = self.manager.create_metadata_log(now, &name, key.topic_id, settings)?;
         Ok(Arc::new(Partition::new(key, log)))
-    }
-
-    /// The cheapest job that covers these points.
-    pub(crate) fn sync_job<'a>(&self, points: impl Iterator<Item = &'a SyncPoint>) -> SyncJob {
-        match SyncPoint::job(points) {
-            SyncJob::Files { files, directories } if files.len() + directories.len() <= FILES_SYNCED_ONE_BY_ONE => {
-                SyncJob::Files { files, directories }
-            }
-            SyncJob::Files { .. } | SyncJob::All(_) => SyncJob::All(self.roots.clone()),
-        }
     }
 
     fn unique(&self) -> u128 {

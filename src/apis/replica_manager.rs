@@ -96,20 +96,24 @@ impl ReplicaManager {
         self.want_syncs(|log| log.settings().flush_ms < i64::MAX && log.is_sync_due(now));
     }
 
-    /// Asks for a sync of every log that is not on the disk to its end.
+    /// Asks for a sync of every log that has anything which is not on the disk.
     pub(crate) fn want_all_syncs(&self) {
-        self.want_syncs(|_| true);
+        self.want_syncs(UnifiedLog::owes_sync);
     }
 
     fn want_syncs(&self, is_wanted: impl Fn(&UnifiedLog) -> bool) {
-        let wanted: Vec<_> = self.unsynced().filter(|(_, log)| is_wanted(log)).collect();
+        let wanted: Vec<_> = self.logs_where(is_wanted).collect();
         self.syncs.want(wanted.iter().map(|(key, log)| (*key, log)));
     }
 
     /// The logs that are not on the disk to the end that readers may know of.
     fn unsynced(&self) -> impl Iterator<Item = (LogKey, Arc<UnifiedLog>)> {
+        self.logs_where(|log| log.durable_end_offset() < log.log_end_offset())
+    }
+
+    fn logs_where(&self, is_wanted: impl Fn(&UnifiedLog) -> bool) -> impl Iterator<Item = (LogKey, Arc<UnifiedLog>)> {
         let logs = self.logs.manager().logs().into_iter();
-        logs.filter(|log| log.durable_end_offset() < log.log_end_offset()).filter_map(|log| {
+        logs.filter(move |log| is_wanted(log)).filter_map(|log| {
             let topic_id = log.topic_id()?;
             Some((LogKey { topic_id, partition: log.topic_partition().partition }, log))
         })
@@ -191,7 +195,8 @@ impl ReplicaManager {
             .map_err(|_| ErrorCode::InvalidRequest)?
             .min(plan.bytes_max.saturating_sub(taken));
         let data = log.read(wanted.offset, bytes_max, plan.isolation, taken == 0).map_err(|error| {
-            if !matches!(error, ReadError::OffsetOutOfRange { .. }) {
+            // The log itself tells of damage, once for each place.
+            if !matches!(error, ReadError::OffsetOutOfRange { .. } | ReadError::Damaged { .. }) {
                 tracing::error!(partition = %log.topic_partition(), %error, "a fetch could not be served");
             }
             ErrorCode::from(&error)
@@ -274,7 +279,7 @@ impl ReplicaManager {
         if covered.is_empty() && lost.is_empty() {
             return None;
         }
-        let job = self.logs.sync_job(covered.iter().map(|(_, _, point)| point));
+        let job = SyncPoint::job(covered.iter().map(|(_, _, point)| point));
         Some((SyncRound { covered, lost }, job))
     }
 

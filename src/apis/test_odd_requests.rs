@@ -280,3 +280,17 @@ fn a_produce_that_is_not_synced_in_time_is_told_its_offset_beside_the_error() {
     let answer = &response.responses[0].partition_responses[0];
     assert_eq!((answer.error_code, answer.base_offset), (ErrorCode::RequestTimedOut.code(), 1));
 }
+
+#[test]
+fn a_batch_that_flush_messages_wants_on_disk_is_answered_after_its_sync_whatever_the_acks() {
+    let mut apis = TestApis::new();
+    apis.create("a", 1, &[("flush.messages", "2")]);
+    apis.create("b", 1, &[]);
+    let (one, two) = (batch(&[1]), batch(&[1, 2]));
+    let (_, outcome) = apis.send(ApiKey::Produce, 12, &produce(1, &one, &two));
+    assert!(matches!(outcome.answer, Answer::Respond(_)), "one record is not due, nor anything of the other topic");
+    let (ticket, outcome) = apis.send(ApiKey::Produce, 12, &produce(1, &one, &two));
+    assert!(matches!(outcome.answer, Answer::Later));
+    assert!(apis.sync().iter().any(|completion| completion.ticket == ticket));
+    assert_eq!(apis.log("a", 0).durable_end_offset().0, 2);
+}

@@ -106,10 +106,18 @@ pub trait Disk: Send + Sync + fmt::Debug {
     fn remove_file(&self, path: &Path) -> Result<(), DiskError>;
     /// Removes a directory with all that is in it.
     fn remove_directory(&self, path: &Path) -> Result<(), DiskError>;
+    /// [`DiskFile::sync`] of each of these files, several at the same time where that is possible.
+    fn sync_files(&self, files: &[Arc<dyn DiskFile>]) -> Result<(), DiskError> {
+        files.iter().try_for_each(|file| file.sync())
+    }
     /// Makes the entries of a directory durable.
     fn sync_directory(&self, path: &Path) -> Result<(), DiskError>;
     /// Makes everything durable that was written below `root` before the call (`syncfs`).
     fn sync_all(&self, root: &Path) -> Result<(), DiskError>;
+    /// Like [`Disk::sync_all`] of each of these roots. One file system is synced once, and several at the same time, where that is possible.
+    fn sync_roots(&self, roots: &[PathBuf]) -> Result<(), DiskError> {
+        roots.iter().try_for_each(|root| self.sync_all(root))
+    }
     /// Bytes that can still be written below `root`.
     fn free_bytes(&self, root: &Path) -> Result<u64, DiskError>;
     /// Bytes that fit below `root` when it is empty.
@@ -194,13 +202,13 @@ impl SyncJob {
     pub fn run(&self, disk: &dyn Disk) -> Result<(), DiskError> {
         match self {
             SyncJob::Files { files, directories } => {
-                files.iter().try_for_each(|file| file.sync())?;
+                disk.sync_files(files)?;
                 directories.iter().try_for_each(|directory| match disk.sync_directory(directory) {
                     Err(error) if error.is_not_found() => Ok(()),
                     result => result,
                 })
             }
-            SyncJob::All(roots) => roots.iter().try_for_each(|root| disk.sync_all(root)),
+            SyncJob::All(roots) => disk.sync_roots(roots),
         }
     }
 }

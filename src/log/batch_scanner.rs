@@ -4,13 +4,16 @@
 
 use crate::env::{DiskError, DiskFile};
 use crate::limits::BATCH_HEADER_BYTES;
-use crate::record::{BatchError, BatchHeader, RecordBatch};
+use crate::record::{BatchError, BatchHeader, Crc32c, RecordBatch};
 use crate::zoo::{self, Bug};
 
 /// What a look-up reads at a time.
 pub(super) const LOOKUP_CHUNK_BYTES: usize = 4096;
 /// What a recovery reads at a time.
 pub(super) const RECOVERY_CHUNK_BYTES: usize = 1 << 20;
+
+/// A batch that claims to be longer becomes memory only after its checksum was found to hold.
+const BATCH_BYTES_BELIEVED: usize = 16 << 20;
 
 /// A batch and where it starts in its file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,6 +108,9 @@ impl<'a> BatchScanner<'a> {
     /// The next batch with all its bytes, whose checksum holds.
     pub(super) fn next_batch(&mut self) -> Result<Option<(LocatedBatch, RecordBatch<'_>)>, ScanError> {
         let Some(batch) = self.next_header()? else { return Ok(None) };
+        if batch.header.total_bytes() > BATCH_BYTES_BELIEVED && !self.has_valid_crc(&batch)? {
+            return Err(ScanError::Damaged { position: batch.position, reason: Damage::Checksum });
+        }
         let bytes = self.bytes(batch.position, batch.header.total_bytes())?;
         let damaged = |reason| Err(ScanError::Damaged { position: batch.position, reason });
         match RecordBatch::parse(bytes) {
@@ -112,6 +118,24 @@ impl<'a> BatchScanner<'a> {
             Ok((whole, _)) if !whole.crc_is_valid() && !zoo::is(Bug::RecoveryIgnoresCrc) => damaged(Damage::Checksum),
             Ok((whole, _)) => Ok(Some((batch, whole))),
         }
+    }
+
+    /// Whether the checksum of a batch holds, found in small pieces.
+    fn has_valid_crc(&self, batch: &LocatedBatch) -> Result<bool, DiskError> {
+        let mut crc = Crc32c::new();
+        let mut buffer = vec![0; RECOVERY_CHUNK_BYTES];
+        let mut position = batch.position + BatchHeader::CHECKED_FROM as u64;
+        while position < batch.end() {
+            let left = usize::try_from(batch.end() - position).unwrap_or(usize::MAX);
+            let wanted = left.min(buffer.len());
+            let chunk = buffer.get_mut(..wanted).unwrap_or_default();
+            if self.file.read_at(position, chunk)? < wanted {
+                return Ok(false);
+            }
+            crc.update(chunk);
+            position += wanted as u64;
+        }
+        Ok(crc.finish() == batch.header.crc())
     }
 
     /// Bytes of the file from `position` on, `wanted` of them unless the range or the file ends first.

@@ -4,8 +4,9 @@
 
 use std::io::IoSlice;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use crate::env::{Disk, DiskError, OpenMode};
+use crate::env::{Disk, DiskError, DiskFile, OpenMode};
 use crate::log::error::LogError;
 
 /// The only version of a checkpoint's format.
@@ -30,13 +31,18 @@ pub(super) fn read_text(disk: &dyn Disk, path: &Path) -> Result<Option<String>, 
 }
 
 /// Replaces a small file so that a crash leaves the old or the new one: written beside it, synced, renamed. Waits for two syncs.
-pub(super) fn replace_text(disk: &dyn Disk, path: &Path, text: &str) -> Result<(), DiskError> {
+pub(super) fn replace_text(disk: &dyn Disk, path: &Path, text: &str) -> Result<(), LogError> {
     let beside = path_beside(path);
-    let file = disk.open(&beside, OpenMode::CreateEmpty)?;
-    file.append(&[IoSlice::new(text.as_bytes())])?;
-    file.sync()?;
+    write_text(disk, &beside, text)?.sync().map_err(LogError::Sync)?;
     disk.rename(&beside, path)?;
-    disk.sync_directory(path.parent().expect("a file lies in a directory"))
+    disk.sync_directory(path.parent().expect("a file lies in a directory")).map_err(LogError::Sync)
+}
+
+/// Writes a small file, which is owed a sync.
+pub(super) fn write_text(disk: &dyn Disk, path: &Path, text: &str) -> Result<Arc<dyn DiskFile>, DiskError> {
+    let file = disk.open(path, OpenMode::CreateEmpty)?;
+    file.append(&[IoSlice::new(text.as_bytes())])?;
+    Ok(file)
 }
 
 /// Where the next content of a file is written before it replaces it.

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use crate::env::{Disk, DiskError};
 use crate::log::checkpoint_file::replace_text;
+use crate::log::error::LogError;
 
 /// The file's name.
 const CLEAN_SHUTDOWN_FILE: &str = ".kafka_cleanshutdown";
@@ -24,7 +25,7 @@ pub(super) fn take(disk: &dyn Disk, directory: &Path) -> Result<bool, DiskError>
 }
 
 /// Makes the file, in the last step of a shutdown, and waits until it is on disk.
-pub(super) fn put(disk: &dyn Disk, directory: &Path, broker_epoch: i64) -> Result<(), DiskError> {
+pub(super) fn put(disk: &dyn Disk, directory: &Path, broker_epoch: i64) -> Result<(), LogError> {
     let text = format!("{{\"version\":0,\"brokerEpoch\":{broker_epoch}}}");
     replace_text(disk, &directory.join(CLEAN_SHUTDOWN_FILE), &text)
 }

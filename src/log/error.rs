@@ -115,6 +115,9 @@ pub enum LogError {
     /// A disk error.
     #[error(transparent)]
     Disk(#[from] DiskError),
+    /// A sync failed, so that nobody knows what is on disk: the broker must not go on.
+    #[error(transparent)]
+    Sync(DiskError),
     /// A file holds what it must not.
     #[error("{path}: {reason}")]
     Malformed {

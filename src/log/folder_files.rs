@@ -35,9 +35,13 @@ pub(super) struct FolderFiles {
 impl FolderFiles {
     /// Puts the folder in order, in the steps of Kafka's `LogLoader`, and says what is left.
     pub(super) fn tidy_up(disk: &dyn Disk, directory: &Path) -> Result<FolderFiles, LogError> {
-        remove_temporaries(disk, directory)?;
-        complete_swaps(disk, directory)?;
-        let entries = files_of(disk, directory)?;
+        let mut entries = files_of(disk, directory)?;
+        if remove_temporaries(disk, directory, &entries)? {
+            entries = files_of(disk, directory)?;
+        }
+        if complete_swaps(disk, directory, &entries)? {
+            entries = files_of(disk, directory)?;
+        }
         let mut files = FolderFiles::default();
         for entry in &entries {
             match parse_file_name(&entry.name) {
@@ -77,25 +81,25 @@ fn files_of(disk: &dyn Disk, directory: &Path) -> Result<Vec<DiskEntry>, DiskErr
     Ok(disk.list(directory)?.into_iter().filter(|entry| entry.kind == EntryKind::File).collect())
 }
 
-/// Finishes deletions, and undoes replacements that were not complete: those from the first `.cleaned` file on.
-fn remove_temporaries(disk: &dyn Disk, directory: &Path) -> Result<(), DiskError> {
-    let entries = files_of(disk, directory)?;
+/// Finishes deletions, and undoes replacements that were not complete: those from the first `.cleaned` file on. Says whether there were any.
+fn remove_temporaries(disk: &dyn Disk, directory: &Path, entries: &[DiskEntry]) -> Result<bool, DiskError> {
     let cleaned = entries.iter().filter(|entry| entry.name.ends_with(CLEANED));
     let first_cleaned = cleaned.filter_map(|entry| parse_file_name(&entry.name)).map(|(offset, _)| offset).min();
-    for entry in &entries {
+    let mut has_removed = false;
+    for entry in entries {
         let is_incomplete_swap = entry.name.ends_with(SWAP)
             && parse_file_name(&entry.name).zip(first_cleaned).is_some_and(|((offset, _), first)| offset >= first);
         let is_leftover = [DELETED, CLEANED, TEMPORARY].iter().any(|ending| entry.name.ends_with(ending));
         if is_leftover || is_incomplete_swap {
             disk.remove_file(&directory.join(&entry.name))?;
+            has_removed = true;
         }
     }
-    Ok(())
+    Ok(has_removed)
 }
 
-/// Puts complete replacements in the place of the segments whose offsets they cover.
-fn complete_swaps(disk: &dyn Disk, directory: &Path) -> Result<(), LogError> {
-    let entries = files_of(disk, directory)?;
+/// Puts complete replacements in the place of the segments whose offsets they cover. Says whether there were any.
+fn complete_swaps(disk: &dyn Disk, directory: &Path, entries: &[DiskEntry]) -> Result<bool, LogError> {
     let swaps: Vec<&DiskEntry> = entries.iter().filter(|entry| entry.name.ends_with(SWAP)).collect();
     let mut covered: Option<(Offset, Offset)> = None;
     for entry in &swaps {
@@ -107,7 +111,7 @@ fn complete_swaps(disk: &dyn Disk, directory: &Path) -> Result<(), LogError> {
         }
     }
     if let Some((from, to)) = covered {
-        for entry in &entries {
+        for entry in entries {
             let Some((offset, suffix)) = parse_file_name(&entry.name) else { continue };
             let is_segment = [LOG, OFFSET_INDEX, TIME_INDEX, TRANSACTION_INDEX, SNAPSHOT].contains(&suffix);
             if is_segment && offset >= from && offset < to {
@@ -119,7 +123,7 @@ fn complete_swaps(disk: &dyn Disk, directory: &Path) -> Result<(), LogError> {
         let name = entry.name.strip_suffix(SWAP).unwrap_or(&entry.name);
         disk.rename(&directory.join(&entry.name), &directory.join(name))?;
     }
-    Ok(())
+    Ok(!swaps.is_empty())
 }
 
 /// The offset behind the last whole batch of a file.

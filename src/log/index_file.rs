@@ -57,10 +57,10 @@ impl<const N: usize> IndexFile<N> {
 
     /// The last entry for which `is_before` holds, if it holds for a prefix of all entries.
     pub(super) fn last_before(&mut self, is_before: impl Fn(&[u8; N]) -> bool) -> Result<Option<[u8; N]>, DiskError> {
-        let count = self.count_before(is_before)?;
-        match count.checked_sub(1) {
-            Some(number) => self.entry(number),
-            None => Ok(None),
+        let waiting = self.waiting.partition_point(&is_before);
+        match waiting.checked_sub(1) {
+            Some(last) => Ok(self.waiting.get(last).copied()),
+            None => Ok(self.search_written(is_before)?.1),
         }
     }
 
@@ -78,27 +78,38 @@ impl<const N: usize> IndexFile<N> {
 
     /// How many entries, counted from the first, satisfy `is_before`.
     pub(super) fn count_before(&mut self, is_before: impl Fn(&[u8; N]) -> bool) -> Result<usize, DiskError> {
-        if self.written == 0 || self.waiting.first().is_some_and(&is_before) {
-            return Ok(self.written + self.waiting.partition_point(is_before));
+        match self.waiting.partition_point(&is_before) {
+            0 => Ok(self.search_written(is_before)?.0),
+            waiting => Ok(self.written + waiting),
         }
-        let count = self.count_written_before(is_before);
-        self.file.close();
-        count
     }
 
-    fn count_written_before(&mut self, is_before: impl Fn(&[u8; N]) -> bool) -> Result<usize, DiskError> {
+    /// How many entries of the file satisfy `is_before`, and the last of them.
+    fn search_written(&mut self, is_before: impl Fn(&[u8; N]) -> bool) -> Result<(usize, Option<[u8; N]>), DiskError> {
+        if self.written == 0 {
+            return Ok((0, None));
+        }
+        let found = self.bisect(is_before);
+        self.file.close();
+        found
+    }
+
+    fn bisect(&mut self, is_before: impl Fn(&[u8; N]) -> bool) -> Result<(usize, Option<[u8; N]>), DiskError> {
         let (mut low, mut high) = (0, self.written);
+        let mut last = None;
         while high - low > CHUNK_BYTES / N {
             let middle = low + (high - low) / 2;
             match self.read_entry(middle)? {
-                Some(entry) if is_before(&entry) => low = middle + 1,
+                Some(entry) if is_before(&entry) => (low, last) = (middle + 1, Some(entry)),
                 _ => high = middle,
             }
         }
-        let mut chunk = vec![0; (high - low) * N];
-        let read = self.file.open()?.read_at((low * N) as u64, &mut chunk)?;
+        let mut buffer = [0; CHUNK_BYTES];
+        let chunk = buffer.get_mut(..(high - low) * N).expect("the loop went on until it fits");
+        let read = self.file.open()?.read_at((low * N) as u64, chunk)?;
         let (entries, _) = chunk.get(..read).unwrap_or_default().as_chunks::<N>();
-        Ok(low + entries.partition_point(is_before))
+        let before = entries.partition_point(is_before);
+        Ok((low + before, before.checked_sub(1).and_then(|at| entries.get(at)).copied().or(last)))
     }
 
     /// Adds an entry. It is on disk after [`IndexFile::write`]; a chunk that could not be written waits for the next try.
@@ -110,7 +121,7 @@ impl<const N: usize> IndexFile<N> {
         }
     }
 
-    /// Writes what waits, and returns the file if there is one.
+    /// Writes what waits.
     pub(super) fn write(&mut self) -> Result<(), DiskError> {
         if self.waiting.is_empty() {
             return Ok(());

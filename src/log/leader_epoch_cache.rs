@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::env::{Disk, DiskError, DiskFile, OpenMode};
-use crate::log::checkpoint_file::{format_checkpoint, path_beside, read_checkpoint, replace_text};
+use crate::env::{Disk, DiskError, DiskFile};
+use crate::log::checkpoint_file::{format_checkpoint, path_beside, read_checkpoint, replace_text, write_text};
 use crate::log::error::LogError;
 use crate::types::{LeaderEpoch, Offset};
 
@@ -74,10 +74,10 @@ impl LeaderEpochCache {
         }
     }
 
-    /// Forgets epochs that begin at or above the log's end.
+    /// Forgets epochs that begin above the log's end. One that begins there has no record yet.
     pub(super) fn truncate_from_end(&mut self, end: Offset) {
         let before = self.starts.len();
-        self.starts.retain(|_, start| *start < end);
+        self.starts.retain(|_, start| *start <= end);
         self.changes += u64::from(self.starts.len() != before);
     }
 
@@ -91,7 +91,8 @@ impl LeaderEpochCache {
         self.changes += u64::from(self.starts.len() != before || start != log_start);
     }
 
-    /// Forgets everything.
+    /// Forgets everything. That counts as a change even if there was nothing: the write of a new log's file syncs its folder, lest a power
+    /// cut takes the first segment and leaves a later one.
     pub(super) fn clear(&mut self) {
         self.starts.clear();
         self.changes += 1;
@@ -115,16 +116,20 @@ impl LeaderEpochCache {
         self.starts.iter().take_while(|(_, start)| **start <= offset).last().map(|(epoch, _)| *epoch)
     }
 
+    /// Whether the file is behind.
+    pub(super) fn is_behind(&self) -> bool {
+        self.changes != self.written
+    }
+
     /// If the file is behind: writes the new one beside it.
     pub(super) fn write_beside(&mut self) -> Result<Option<WrittenEpochs>, DiskError> {
-        if self.changes == self.written {
+        if !self.is_behind() {
             return Ok(None);
         }
         if let Some(beside) = self.beside.as_ref().filter(|beside| beside.changes == self.changes) {
             return Ok(Some(beside.clone()));
         }
-        let file = self.disk.open(&path_beside(&self.path), OpenMode::CreateEmpty)?;
-        file.append(&[std::io::IoSlice::new(self.text().as_bytes())])?;
+        let file = write_text(&*self.disk, &path_beside(&self.path), &self.text())?;
         self.beside = Some(WrittenEpochs { file, changes: self.changes });
         Ok(self.beside.clone())
     }
@@ -141,11 +146,19 @@ impl LeaderEpochCache {
     }
 
     /// Writes the file if it is behind, and waits until it is on disk.
-    pub(super) fn flush(&mut self) -> Result<(), DiskError> {
-        if self.changes != self.written {
+    pub(super) fn flush(&mut self) -> Result<(), LogError> {
+        if self.is_behind() {
             replace_text(&*self.disk, &self.path, &self.text())?;
             self.written = self.changes;
             self.beside = None;
+        }
+        Ok(())
+    }
+
+    /// Writes the file if it is behind, for a caller who syncs all that is written before anything depends on it.
+    pub(super) fn write(&mut self) -> Result<(), DiskError> {
+        if self.write_beside()?.is_some() {
+            self.replace(self.changes)?;
         }
         Ok(())
     }
@@ -227,6 +240,8 @@ mod tests {
         cache.assign(LeaderEpoch(6), Offset(18));
         assert_eq!(cache.text(), "0\n3\n0 0\n2 10\n6 15\n", "an epoch begins once");
         cache.truncate_from_end(Offset(10));
+        assert_eq!(cache.text(), "0\n2\n0 0\n2 10\n", "one that begins at the end may get records yet");
+        cache.truncate_from_end(Offset(9));
         assert_eq!(cache.text(), "0\n1\n0 0\n");
     }
 

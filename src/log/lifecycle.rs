@@ -22,7 +22,7 @@ impl UnifiedLog {
         }
         state.active().complete_indexes()?;
         state.producers.take_snapshot()?;
-        state.epochs.flush()?;
+        state.epochs.write()?;
         state.segments.values_mut().for_each(LogSegment::close);
         self.set_status(&mut state, LogStatus::Closed);
         Ok(true)
@@ -42,7 +42,11 @@ impl UnifiedLog {
         let mut state = self.lock();
         self.set_status(&mut state, LogStatus::Deleted);
         state.segments.values_mut().for_each(LogSegment::close);
-        self.disk.rename(&state.directory, to)?;
+        self.publish(&state);
+        match self.disk.rename(&state.directory, to) {
+            Err(error) if error.is_not_found() => {}
+            result => result?,
+        }
         state.move_to(&Arc::from(to));
         Ok(())
     }
@@ -66,8 +70,8 @@ impl UnifiedLog {
         {
             let mut state = self.lock();
             state.producers.remove_expired(now.wall, expiration_ms);
-            let is_synced = state.sync.durable_end() == state.end.offset;
-            if std::mem::replace(&mut state.is_idle, true) && is_synced && state.status == LogStatus::Online {
+            let is_online = state.status == LogStatus::Online;
+            if std::mem::replace(&mut state.is_idle, true) && is_online && !state.owes_sync() {
                 state.segments.values_mut().for_each(LogSegment::close);
             }
         }

@@ -22,7 +22,7 @@ const LOCK_FILE: &str = ".lock";
 pub(super) struct LogDirectory {
     /// Where it is.
     pub(super) path: Arc<Path>,
-    /// Its `directory.id`.
+    /// Its `directory.id`; empty if it could not be read.
     pub(super) id: String,
     /// The cluster that it belongs to.
     pub(super) cluster_id: String,
@@ -32,7 +32,9 @@ pub(super) struct LogDirectory {
     pub(super) is_offline: AtomicBool,
     /// Whether so few bytes are free that clients may not append.
     pub(super) is_full: Arc<AtomicBool>,
-    _lock: Box<dyn DiskLock>,
+    /// Whether nobody could say so at the last look.
+    pub(super) is_space_unknown: AtomicBool,
+    _lock: Option<Box<dyn DiskLock>>,
 }
 
 impl std::fmt::Debug for LogDirectory {
@@ -86,8 +88,25 @@ impl LogDirectory {
             was_clean: clean_shutdown_file::take(disk, path)?,
             is_offline: AtomicBool::new(false),
             is_full: Arc::default(),
-            _lock: lock,
+            is_space_unknown: AtomicBool::new(false),
+            _lock: Some(lock),
         })
+    }
+
+    /// A directory that a disk error made unusable before its identity was read.
+    pub(super) fn unusable(path: &Path, cluster_id: String, error: &LogError) -> LogDirectory {
+        let directory = LogDirectory {
+            path: Arc::from(path),
+            id: String::new(),
+            cluster_id,
+            was_clean: false,
+            is_offline: AtomicBool::new(false),
+            is_full: Arc::default(),
+            is_space_unknown: AtomicBool::new(false),
+            _lock: None,
+        };
+        directory.take_offline(error);
+        directory
     }
 
     /// Whether it is usable.
@@ -137,7 +156,7 @@ impl LogDirectory {
         disk: &dyn Disk,
         recovery_points: &Offsets,
         log_starts: &Offsets,
-    ) -> Result<(), DiskError> {
+    ) -> Result<(), LogError> {
         offset_checkpoint::write(disk, &self.path.join(RECOVERY_POINTS), recovery_points)?;
         offset_checkpoint::write(disk, &self.path.join(LOG_STARTS), log_starts)
     }

@@ -22,6 +22,8 @@ pub(super) const DELETED: &str = ".deleted";
 pub(super) const CLEANED: &str = ".cleaned";
 /// Ends the name of a file that is complete and about to replace others.
 pub(super) const SWAP: &str = ".swap";
+/// The largest offset that a file's name may say, so that no offset in a segment overflows.
+const BASE_OFFSET_MAX: i64 = i64::MAX - u32::MAX as i64;
 /// Longest name of a file or folder.
 const NAME_BYTES_MAX: usize = 255;
 
@@ -36,7 +38,8 @@ pub(super) fn parse_file_name(name: &str) -> Option<(Offset, &str)> {
     if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;
     }
-    Some((Offset(digits.parse().ok()?), suffix))
+    let offset = digits.parse().ok().filter(|offset| *offset <= BASE_OFFSET_MAX)?;
+    Some((Offset(offset), suffix))
 }
 
 /// What a folder below a log directory is.
@@ -112,6 +115,7 @@ mod tests {
     #[test]
     fn a_file_name_has_twenty_digits_and_is_read_back() {
         assert_eq!(file_name(Offset(42), LOG), "00000000000000000042.log");
+        assert_eq!(parse_file_name(&file_name(Offset(i64::MAX), LOG)), None, "no offset could follow it");
         assert_eq!(parse_file_name("00000000000000000042.log"), Some((Offset(42), "log")));
         assert_eq!(parse_file_name("00000000000000000042.index.deleted"), Some((Offset(42), "index.deleted")));
         assert_eq!(parse_file_name("leader-epoch-checkpoint"), None);

@@ -36,6 +36,8 @@ pub(super) struct LogLoader<'a> {
     pub(super) now: WallTime,
     /// Whether the last shutdown of the directory was clean, so that nothing can be torn.
     pub(super) was_clean: bool,
+    /// Whether the caller syncs everything before it counts as being on disk.
+    pub(super) is_synced_after: bool,
     /// What is known to be on disk, as the checkpoint says.
     pub(super) recovery_point: Offset,
     /// The first offset, as the checkpoint says.
@@ -71,7 +73,11 @@ impl LogLoader<'_> {
         }
         epochs.truncate_from_end(end.offset);
         epochs.truncate_from_start(log_start);
-        epochs.flush()?;
+        if self.is_synced_after {
+            epochs.write()?
+        } else {
+            epochs.flush()?
+        }
         self.load_producers(&mut segments, &mut producers, log_start, end.offset)?;
         producers.resolve_places(|offset| find_place(&mut segments, offset))?;
         segments.values_mut().for_each(LogSegment::close);
@@ -162,12 +168,13 @@ impl LogLoader<'_> {
     /// The log's end, from the last segment. One that does not end with a whole batch, in spite of a clean shutdown, is cut.
     fn find_end(&self, segments: &mut Segments, files: &FolderFiles) -> Result<LogOffsetMetadata, LogError> {
         let Some((base, active)) = segments.iter_mut().next_back() else { return Ok(LogOffsetMetadata::default()) };
-        let (base, found) = (*base, active.find_next_offset());
+        let (base, mut found) = (*base, active.find_next_offset());
         if let Err(ScanError::Damaged { .. }) = found {
             self.recover_alone(segments, files, base, Cut::Remove)?;
+            found = segments.get_mut(&base).expect("it was the last of them").find_next_offset();
         }
         let active = segments.get_mut(&base).expect("it was the last of them");
-        match active.find_next_offset() {
+        match found {
             Ok(offset) => Ok(LogOffsetMetadata { offset, segment: base, position: active.bytes() }),
             Err(ScanError::Disk(error)) => Err(error.into()),
             Err(error) => Err(LogError::malformed(self.directory, error.to_string())),

@@ -3,13 +3,14 @@
 //! It must not know topics' configs, leaders, nor who asks. Methods that say so wait for syncs: they belong to a start, a shutdown, or a
 //! role of their own.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, OnceLock, RwLock};
 
 use crate::env::{Disk, DiskError};
 use crate::log::clean_shutdown_file;
+use crate::log::deleted_folders::{DeletedFolders, DeletedLog};
 use crate::log::error::LogError;
 use crate::log::log_directory::{LogDirectory, new_id};
 use crate::log::log_file_name::{deleted_folder_name, stray_folder_name};
@@ -19,7 +20,7 @@ use crate::log::offset_checkpoint::Offsets;
 use crate::log::partition_metadata_file;
 use crate::log::settings::{LogManagerSettings, LogSettings};
 use crate::log::unified_log::{LogIdentity, UnifiedLog};
-use crate::types::{Instant, Now, Offset, TopicId, TopicPartition};
+use crate::types::{Now, Offset, TopicId, TopicPartition};
 
 type Logs = BTreeMap<TopicPartition, Arc<UnifiedLog>>;
 
@@ -47,17 +48,36 @@ pub struct LogManager {
     settings: LogManagerSettings,
     directories: Vec<LogDirectory>,
     logs: RwLock<Logs>,
+    /// Logs of partitions that lie in another directory, too, under another topic id: only the metadata say which is the right one.
+    twins: Mutex<Logs>,
     /// Partitions whose files could not be loaded.
-    unreadable: BTreeSet<TopicPartition>,
-    /// Folders of deleted partitions, and when they may be removed.
-    deleted: Mutex<Vec<(Instant, PathBuf)>>,
+    unreadable: BTreeMap<TopicPartition, UnreadableLog>,
+    deleted: DeletedFolders,
+}
+
+/// What is known about a log that could not be loaded.
+#[derive(Debug)]
+struct UnreadableLog {
+    log_directory: Arc<Path>,
+    recovery_point: Offset,
+    log_start: Offset,
+}
+
+/// What a load is told about a log beside its folder.
+#[derive(Clone, Copy, Debug, Default)]
+struct KnownOffsets {
+    recovery_point: Offset,
+    log_start: Offset,
+    /// The directory is synced as a whole before anything depends on the log.
+    is_synced_after: bool,
 }
 
 /// What was loaded from one directory.
 #[derive(Debug, Default)]
 struct LoadedDirectory {
     logs: Logs,
-    unreadable: BTreeSet<TopicPartition>,
+    twins: Logs,
+    unreadable: BTreeMap<TopicPartition, UnreadableLog>,
     deleted: Vec<PathBuf>,
 }
 
@@ -76,10 +96,17 @@ impl LogManager {
         now: Now,
     ) -> Result<LogManager, LogError> {
         let directories = open_directories(&*disk, &settings, random)?;
-        let (logs, unreadable, deleted) = (RwLock::default(), BTreeSet::new(), Mutex::default());
-        let mut manager = LogManager { disk, settings, directories, logs, unreadable, deleted };
+        let mut manager = LogManager {
+            disk,
+            settings,
+            directories,
+            logs: RwLock::default(),
+            twins: Mutex::default(),
+            unreadable: BTreeMap::new(),
+            deleted: DeletedFolders::default(),
+        };
         let mut all = LoadedDirectory::default();
-        for directory in &manager.directories {
+        for directory in manager.directories.iter().filter(|directory| directory.is_online()) {
             match manager.load_directory(directory, settings_of, now) {
                 Ok(loaded) => all.join(loaded)?,
                 Err(error) => directory.take_offline(&error),
@@ -89,8 +116,9 @@ impl LogManager {
             return Err(LogError::NoDirectory);
         }
         let due = now.instant.after_ms(manager.settings.file_delete_delay_ms);
-        manager.deleted = Mutex::new(all.deleted.into_iter().map(|path| (due, path)).collect());
+        manager.deleted = DeletedFolders::new(all.deleted.into_iter().map(|path| (due, path)).collect());
         manager.logs = RwLock::new(all.logs);
+        manager.twins = Mutex::new(all.twins);
         manager.unreadable = all.unreadable;
         manager.check_free_space();
         Ok(manager)
@@ -122,11 +150,6 @@ impl LogManager {
     /// All logs, by partition.
     pub fn logs(&self) -> Vec<Arc<UnifiedLog>> {
         self.logs.read().expect(NO_PANIC).values().cloned().collect()
-    }
-
-    /// Partitions that lie on disk but cannot be used.
-    pub fn unreadable(&self) -> &BTreeSet<TopicPartition> {
-        &self.unreadable
     }
 
     /// The log of a partition, made in the directory with the fewest logs if it is not there. The new folder is owed a sync.
@@ -171,13 +194,14 @@ impl LogManager {
             return Ok(Arc::clone(log));
         }
         let is_lost = !is_new && !self.directories.iter().all(LogDirectory::is_online);
-        if is_lost || self.unreadable.contains(partition) {
+        if is_lost || self.unreadable.contains_key(partition) {
             return Err(LogError::Offline);
         }
+        self.deleted.move_again(Some(partition))?;
         let directory = directory.or_else(|| self.least_loaded(&logs)).ok_or(LogError::NoDirectory)?;
         let folder = directory.path.join(partition.to_string());
         self.disk.create_directory(&folder)?;
-        let log = self.load(now, partition, &folder, directory, settings, (Offset(0), Offset(0)))?;
+        let log = self.load(now, partition, &folder, directory, settings, KnownOffsets::default())?;
         self.check_topic_id(&log, topic_id)?;
         logs.insert(partition.clone(), Arc::clone(&log));
         Ok(log)
@@ -195,7 +219,7 @@ impl LogManager {
             None => {
                 let metadata = partition_metadata_file::write(&*self.disk, &log.directory(), topic_id)?;
                 log.set_topic_id(topic_id);
-                log.owe_creation(metadata);
+                log.owe_creation(metadata, self.deleted.unsynced());
                 Ok(())
             }
         }
@@ -205,11 +229,9 @@ impl LogManager {
     /// folder apart from others that wait. Says whether there was one.
     pub fn delete(&self, now: Now, partition: &TopicPartition, unique: u128) -> Result<bool, LogError> {
         let Some(log) = self.logs.write().expect(NO_PANIC).remove(partition) else { return Ok(false) };
-        let folder = log.directory();
-        let to = folder.parent().expect("a log lies in a log directory").join(deleted_folder_name(partition, unique));
-        log.delete(&to)?;
-        let due = now.instant.after_ms(log.settings().file_delete_delay_ms);
-        self.deleted.lock().expect(NO_PANIC).push((due, to));
+        let to = log.log_directory().join(deleted_folder_name(partition, unique));
+        let due = Some(now.instant.after_ms(log.settings().file_delete_delay_ms));
+        self.deleted.add(DeletedLog { log, to, due })?;
         Ok(true)
     }
 
@@ -217,57 +239,78 @@ impl LogManager {
     /// from now on. Says where it is; `None` if there was no such log.
     pub fn put_aside(&self, partition: &TopicPartition, unique: u128) -> Result<Option<PathBuf>, LogError> {
         let Some(log) = self.logs.write().expect(NO_PANIC).remove(partition) else { return Ok(None) };
-        let folder = log.directory();
-        let to = folder.parent().expect("a log lies in a log directory").join(stray_folder_name(partition, unique));
-        log.delete(&to)?;
+        let to = log.log_directory().join(stray_folder_name(partition, unique));
+        self.deleted.add(DeletedLog { log, to: to.clone(), due: None })?;
+        if let Some(twin) = self.twins.lock().expect(NO_PANIC).remove(partition) {
+            self.logs.write().expect(NO_PANIC).insert(partition.clone(), twin);
+        }
         Ok(Some(to))
     }
 
-    /// Removes the folders of deleted logs whose delay is over.
+    /// Partitions of which another directory holds a second log, under another topic id.
+    pub fn twins(&self) -> Vec<TopicPartition> {
+        self.twins.lock().expect(NO_PANIC).keys().cloned().collect()
+    }
+
+    /// Puts the second log of a partition aside, like [`LogManager::put_aside`] the first.
+    pub fn put_twin_aside(&self, partition: &TopicPartition, unique: u128) -> Result<Option<PathBuf>, LogError> {
+        let Some(log) = self.twins.lock().expect(NO_PANIC).remove(partition) else { return Ok(None) };
+        let to = log.log_directory().join(stray_folder_name(partition, unique));
+        self.deleted.add(DeletedLog { log, to: to.clone(), due: None })?;
+        Ok(Some(to))
+    }
+
+    /// Removes the folders of deleted logs whose delay is over. The first error is returned after the others were seen to.
     pub fn remove_deleted(&self, now: Now) -> Result<(), DiskError> {
-        let mut deleted = self.deleted.lock().expect(NO_PANIC);
-        let (due, waiting) = std::mem::take(&mut *deleted).into_iter().partition(|(due, _)| *due <= now.instant);
-        *deleted = waiting;
-        let due: Vec<(Instant, PathBuf)> = due;
-        for (_, path) in due {
-            match self.disk.remove_directory(&path) {
-                Err(error) if !error.is_not_found() => return Err(error),
-                _ => {}
-            }
-        }
-        Ok(())
+        let moved = self.deleted.move_again(None);
+        let removed = self.deleted.remove_due(&*self.disk, now.instant);
+        moved.and(removed)
     }
 
-    /// Applies the retention rules to all logs that are not compacted, and the regular upkeep to all. Says how many segments went.
+    /// Applies the retention rules to all logs that are not compacted, and the regular upkeep to all. Says how many segments went. The
+    /// first error is returned after the other logs were seen to.
     pub fn clean_up(&self, now: Now) -> Result<usize, LogError> {
-        let mut deleted = 0;
+        let mut result = Ok(0);
         for log in self.logs() {
-            if !log.settings().compact {
-                deleted += log.delete_old_segments(now)?;
-            }
-            log.maintain(now)?;
+            let deleted = if log.settings().compact { Ok(0) } else { log.delete_old_segments(now) };
+            let maintained = log.maintain(now);
+            result = result.and_then(|sum| Ok(sum + deleted?)).and_then(|sum| Ok(maintained.map(|()| sum)?));
         }
-        self.remove_deleted(now)?;
-        Ok(deleted)
+        let removed = self.remove_deleted(now);
+        result.and_then(|sum| Ok(removed.map(|()| sum)?))
     }
 
-    /// Looks how much space is left. In a directory below the minimum, clients may not append until there is more again.
+    /// Looks how much space is left. In a directory below the minimum, clients may not append until there is more again. If that cannot be
+    /// found out, the last answer holds.
     pub fn check_free_space(&self) {
-        for directory in &self.directories {
-            let is_full = match self.disk.free_bytes(&directory.path) {
-                Ok(free) => free < self.settings.free_bytes_min,
-                Err(_) => false,
-            };
-            directory.is_full.store(is_full, Ordering::Relaxed);
+        for directory in self.directories.iter().filter(|directory| directory.is_online()) {
+            let free = self.disk.free_bytes(&directory.path);
+            if let Ok(free) = free {
+                directory.is_full.store(free < self.settings.free_bytes_min, Ordering::Relaxed);
+            }
+            let was_unknown = directory.is_space_unknown.swap(free.is_err(), Ordering::Relaxed);
+            if let Some(error) = free.err().filter(|_| !was_unknown) {
+                tracing::error!(directory = %directory.path.display(), %error, "nobody can say how much space is left");
+            }
         }
     }
 
-    /// Writes recovery points and log starts of all directories, and waits until they are on disk.
-    pub fn checkpoint(&self) -> Result<(), DiskError> {
-        self.directories.iter().filter(|directory| directory.is_online()).try_for_each(|directory| {
+    /// Writes recovery points and log starts of all directories, and waits until they are on disk. The first error is returned after the
+    /// other directories were seen to, unless it is one of a sync.
+    pub fn checkpoint(&self) -> Result<(), LogError> {
+        let moves = self.deleted.moves();
+        let mut result = Ok(());
+        for directory in self.directories.iter().filter(|directory| directory.is_online()) {
             let (recovery_points, log_starts) = self.checkpoints_of(directory);
-            directory.write_checkpoints(&*self.disk, &recovery_points, &log_starts)
-        })
+            match directory.write_checkpoints(&*self.disk, &recovery_points, &log_starts) {
+                Err(error @ LogError::Sync(_)) => return Err(error),
+                written => result = result.and(written),
+            }
+        }
+        if result.is_ok() {
+            self.deleted.synced(moves);
+        }
+        result
     }
 
     /// Completes and syncs all logs, writes the checkpoints, and marks each directory whose logs are all whole as cleanly shut down.
@@ -284,13 +327,21 @@ impl LogManager {
     }
 
     fn shut_down_directory(&self, directory: &LogDirectory, broker_epoch: i64) -> Result<(), LogError> {
-        let mut all_whole = true;
+        let mut all_whole = !self.unreadable.values().any(|log| log.log_directory == directory.path);
         let logs: Vec<Arc<UnifiedLog>> = self.logs().into_iter().filter(|log| log.is_in(&directory.path)).collect();
+        let mut whole = Vec::new();
         for log in &logs {
-            all_whole &= log.close()?;
+            match log.close() {
+                Ok(true) => whole.push(log),
+                Ok(false) => {}
+                Err(error) => {
+                    tracing::error!(partition = %log.topic_partition(), %error, "a log is not closed cleanly");
+                }
+            }
         }
+        all_whole &= whole.len() == logs.len();
         self.disk.sync_all(&directory.path)?;
-        logs.iter().for_each(|log| log.note_all_synced());
+        whole.iter().for_each(|log| log.note_all_synced());
         let (recovery_points, log_starts) = self.checkpoints_of(directory);
         directory.write_checkpoints(&*self.disk, &recovery_points, &log_starts)?;
         if all_whole {
@@ -308,11 +359,21 @@ impl LogManager {
                 log_starts.insert(log.topic_partition().clone(), log_start);
             }
         }
+        // What is not readable now may be so one day, and needs its lines then.
+        for (partition, log) in self.unreadable.iter().filter(|(_, log)| log.log_directory == directory.path) {
+            recovery_points.insert(partition.clone(), log.recovery_point);
+            if log.log_start > Offset(0) {
+                log_starts.insert(partition.clone(), log.log_start);
+            }
+        }
         (recovery_points, log_starts)
     }
 
     fn least_loaded(&self, logs: &Logs) -> Option<&LogDirectory> {
-        let load = |directory: &&LogDirectory| logs.values().filter(|log| log.is_in(&directory.path)).count();
+        let load = |directory: &&LogDirectory| {
+            let logs = logs.values().filter(|log| log.is_in(&directory.path)).count();
+            (directory.is_full.load(Ordering::Relaxed), logs)
+        };
         let may_hold = |directory: &&LogDirectory| directory.is_online() && !self.is_of_metadata_only(directory);
         self.directories.iter().filter(may_hold).min_by_key(load)
     }
@@ -333,12 +394,18 @@ impl LogManager {
         for (partition, folder) in found.partitions {
             let settings = settings_of(&partition.topic);
             let checkpoint = |offsets: &Offsets| offsets.get(&partition).copied().unwrap_or_default();
-            let known = (checkpoint(&recovery_points), checkpoint(&log_starts));
+            let known = KnownOffsets {
+                recovery_point: checkpoint(&recovery_points),
+                log_start: checkpoint(&log_starts),
+                is_synced_after: !directory.was_clean,
+            };
             match self.load(now, &partition, &folder, directory, settings, known) {
                 Ok(log) => drop(loaded.logs.insert(partition, log)),
                 Err(error @ LogError::Malformed { .. }) => {
                     tracing::error!(%partition, %error, "log cannot be loaded");
-                    loaded.unreadable.insert(partition);
+                    let KnownOffsets { recovery_point, log_start, .. } = known;
+                    let log_directory = Arc::clone(&directory.path);
+                    loaded.unreadable.insert(partition, UnreadableLog { log_directory, recovery_point, log_start });
                 }
                 Err(error) => return Err(error),
             }
@@ -357,7 +424,7 @@ impl LogManager {
         folder: &Path,
         directory: &LogDirectory,
         settings: Arc<LogSettings>,
-        (recovery_point, log_start): (Offset, Offset),
+        KnownOffsets { recovery_point, log_start, is_synced_after }: KnownOffsets,
     ) -> Result<Arc<UnifiedLog>, LogError> {
         let folder: Arc<Path> = Arc::from(folder);
         let loader = LogLoader {
@@ -366,6 +433,7 @@ impl LogManager {
             settings: &settings,
             now: now.wall,
             was_clean: directory.was_clean,
+            is_synced_after,
             recovery_point,
             log_start,
         };
@@ -392,8 +460,10 @@ const NO_PANIC: &str = "no panic while the map is locked: an assertion aborts";
 impl LoadedDirectory {
     fn join(&mut self, other: LoadedDirectory) -> Result<(), LogError> {
         for (partition, log) in other.logs {
-            if let Some(twin) = self.logs.insert(partition.clone(), Arc::clone(&log)) {
-                let (one, two) = (twin.directory(), log.directory());
+            let Some(twin) = self.logs.insert(partition.clone(), Arc::clone(&log)) else { continue };
+            let ids = twin.topic_id().zip(log.topic_id());
+            let (one, two) = (twin.directory(), log.directory());
+            if ids.is_none_or(|(one, two)| one == two) || self.twins.insert(partition.clone(), twin).is_some() {
                 let (one, two) = (one.display(), two.display());
                 return Err(LogError::Inconsistent(format!("{partition} lies in both {one} and {two}")));
             }
@@ -404,13 +474,14 @@ impl LoadedDirectory {
     }
 }
 
-/// Opens all directories, and checks that they belong together.
+/// Opens all directories, and checks that they belong together. One with a disk error is offline, as long as another is not.
 fn open_directories(
     disk: &dyn Disk,
     settings: &LogManagerSettings,
     random: &mut dyn FnMut() -> u128,
 ) -> Result<Vec<LogDirectory>, LogError> {
     let mut directories: Vec<LogDirectory> = Vec::new();
+    let mut first_error = None;
     let mut cluster_id = settings.cluster_id.clone();
     let mut paths: Vec<&PathBuf> = settings.directories.iter().collect();
     if !settings.directories.contains(&settings.metadata_directory) {
@@ -418,7 +489,11 @@ fn open_directories(
     }
     for path in &paths {
         if cluster_id.is_none() {
-            cluster_id = MetaProperties::read(disk, path)?.map(|properties| properties.cluster_id);
+            cluster_id = match MetaProperties::read(disk, path) {
+                // Said again, and louder, when the directory is opened.
+                Err(LogError::Disk(_)) => None,
+                read => read?.map(|properties| properties.cluster_id),
+            };
         }
     }
     let cluster_id = cluster_id.unwrap_or_else(|| new_id(random));
@@ -428,7 +503,14 @@ fn open_directories(
             node_id: settings.node_id,
             directory_id: Some(new_id(random)),
         };
-        let directory = LogDirectory::open(disk, path, settings.node_id, identify)?;
+        let directory = match LogDirectory::open(disk, path, settings.node_id, identify) {
+            Err(error) if is_of_one_directory(&error) => {
+                directories.push(LogDirectory::unusable(path, cluster_id.clone(), &error));
+                first_error = first_error.or(Some(error));
+                continue;
+            }
+            opened => opened?,
+        };
         let path = path.display();
         if directory.cluster_id != cluster_id {
             let found = &directory.cluster_id;
@@ -440,5 +522,14 @@ fn open_directories(
         }
         directories.push(directory);
     }
-    if directories.is_empty() { Err(LogError::NoDirectory) } else { Ok(directories) }
+    if directories.iter().any(LogDirectory::is_online) {
+        Ok(directories)
+    } else {
+        Err(first_error.unwrap_or(LogError::NoDirectory))
+    }
+}
+
+/// Whether the other directories can be used in spite of this error. Another broker that holds the lock is a mistake of the operator.
+fn is_of_one_directory(error: &LogError) -> bool {
+    matches!(error, LogError::Disk(error) | LogError::Sync(error) if !matches!(error, DiskError::Locked { .. }))
 }

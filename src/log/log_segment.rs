@@ -85,8 +85,8 @@ pub(super) struct LogSegment {
     created: WallTime,
     /// From here on, this process has written or recovered the batches itself.
     written_from: u64,
-    /// A range before that whose checksums were found to hold.
-    checked: (u64, u64),
+    /// Ranges before that whose checksums were found to hold, in order, with gaps between them.
+    checked: Vec<(u64, u64)>,
 }
 
 impl LogSegment {
@@ -104,7 +104,7 @@ impl LogSegment {
             bytes_since_index_entry: 0,
             created: now,
             written_from: bytes.log,
-            checked: (0, 0),
+            checked: Vec::new(),
         }
     }
 
@@ -301,7 +301,7 @@ impl LogSegment {
             }
         }
         self.complete_indexes()?;
-        (self.written_from, self.checked) = (self.bytes, (0, self.bytes));
+        (self.written_from, self.checked) = (self.bytes, vec![(0, self.bytes)]);
         match cut {
             Cut::Keep => (self.written_from, self.bytes) = (bytes, bytes),
             Cut::Remove if self.bytes < bytes => {
@@ -352,14 +352,19 @@ impl LogSegment {
 
     /// Says that the checksums of a range of the file hold.
     pub(super) fn note_checked(&mut self, from: u64, to: u64) {
-        let (low, high) = self.checked;
-        self.checked = if from <= high && to >= low { (low.min(from), high.max(to)) } else { (from, to) };
+        let first = self.checked.partition_point(|(_, end)| *end < from);
+        let behind = self.checked.partition_point(|(start, _)| *start <= to);
+        let touched = self.checked.get(first..behind).unwrap_or_default();
+        let start = touched.first().map_or(from, |(start, _)| from.min(*start));
+        let end = touched.last().map_or(to, |(_, end)| to.max(*end));
+        self.checked.splice(first..behind.max(first), [(start, end)]);
     }
 
     /// The part of a range, which begins with a batch, whose checksums nobody has looked at since the start.
     pub(super) fn unchecked(&self, from: u64, to: u64) -> Option<(u64, u64)> {
-        let (low, high) = self.checked;
-        let from = if (low..high).contains(&from) { high } else { from };
+        let behind = self.checked.partition_point(|(start, _)| *start <= from);
+        let before = behind.checked_sub(1).and_then(|last| self.checked.get(last));
+        let from = before.map_or(from, |(_, end)| from.max(*end));
         let to = to.min(self.written_from);
         (from < to).then_some((from, to))
     }
@@ -373,10 +378,13 @@ impl LogSegment {
         self.lazy_files().into_iter().try_for_each(LazyFile::remove)
     }
 
-    /// Gives its files the ending of files that wait for their removal, and says what they are called now.
+    /// Gives its files the ending of files that wait for their removal, and says what they are called now. After an error it is as it was:
+    /// the records go first, and an index that stays behind them is removed by the next start.
     pub(super) fn mark_deleted(&mut self) -> Result<Vec<PathBuf>, DiskError> {
-        let renamed = self.lazy_files().into_iter().map(|file| file.rename_with(DELETED));
-        renamed.filter_map(Result::transpose).collect()
+        let [log, indexes @ ..] = self.lazy_files();
+        let log = log.rename_with(DELETED)?;
+        let indexes = indexes.into_iter().filter_map(|file| file.rename_with(DELETED).ok().flatten());
+        Ok(log.into_iter().chain(indexes).collect())
     }
 
     /// Lets its descriptors go.
@@ -389,5 +397,29 @@ impl LogSegment {
         for file in self.lazy_files() {
             file.move_to(Arc::clone(directory));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::log::tests::memory_disk::MemoryDisk;
+
+    #[test]
+    fn checked_ranges_are_remembered_each_and_joined_where_they_touch() {
+        let directory = Arc::from(Path::new("/logs/topic-0"));
+        let place = SegmentPlace { disk: MemoryDisk::new(), directory, base_offset: Offset(0) };
+        let bytes = SegmentBytes { log: 1_000, ..SegmentBytes::default() };
+        let mut segment = LogSegment::new(place, bytes, WallTime(0));
+        segment.note_checked(500, 600);
+        segment.note_checked(100, 200);
+        assert_eq!((segment.unchecked(100, 200), segment.unchecked(500, 600)), (None, None));
+        assert_eq!(segment.unchecked(150, 250), Some((200, 250)));
+        assert_eq!(segment.unchecked(0, 2_000), Some((0, 1_000)), "what this process writes is never checked");
+        segment.note_checked(600, 700);
+        segment.note_checked(150, 500);
+        assert_eq!(segment.checked, [(100, 700)]);
+        segment.note_checked(300, 400);
+        assert_eq!(segment.checked, [(100, 700)]);
     }
 }

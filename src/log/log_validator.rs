@@ -171,6 +171,9 @@ impl LogValidator {
         }
         for record in batch.records_in(&body) {
             builder.append_record(&record?)?;
+            if compression.compression_type() == CompressionType::None {
+                check_size(builder.total_bytes(), settings)?;
+            }
         }
         let mut bytes = builder.build_compressed(compression, &mut self.compressor)?;
         let header = BatchHeader::parse(&bytes).map_err(ValidationError::Corrupt)?;

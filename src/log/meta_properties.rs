@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use crate::env::{Disk, DiskError};
+use crate::env::Disk;
 use crate::log::checkpoint_file::{read_text, replace_text};
 use crate::log::error::LogError;
 use crate::types::BrokerId;
@@ -45,7 +45,7 @@ impl MetaProperties {
     }
 
     /// Writes the file, and waits until it is on disk.
-    pub(super) fn write(&self, disk: &dyn Disk, directory: &Path) -> Result<(), DiskError> {
+    pub(super) fn write(&self, disk: &dyn Disk, directory: &Path) -> Result<(), LogError> {
         let MetaProperties { cluster_id, node_id, directory_id } = self;
         let directory_id = directory_id.as_ref().map_or(String::new(), |id| format!("directory.id={id}\n"));
         let text = format!("cluster.id={cluster_id}\n{directory_id}node.id={node_id}\nversion={VERSION}\n");

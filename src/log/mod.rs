@@ -2,12 +2,12 @@
 //!
 //! It must not know protocol messages, nor who asks; all files are reached through `env::Disk`, all time comes as an argument.
 
-mod active_producers;
 mod append;
 mod appended_batches;
 mod batch_scanner;
 mod checkpoint_file;
 mod clean_shutdown_file;
+mod deleted_folders;
 mod error;
 mod folder_files;
 mod index_file;
@@ -38,7 +38,6 @@ mod timestamps;
 mod transaction_index;
 mod unified_log;
 
-pub use active_producers::ActiveProducer;
 pub use append::{AppendInfo, AppendOrigin, Durability, TransactionContext};
 pub use error::{AppendError, LogError, ReadError};
 pub use log_manager::{LogDirectoryInfo, LogManager};

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::env::{Disk, DiskError};
+use crate::env::Disk;
 use crate::log::checkpoint_file::{format_checkpoint, read_checkpoint, replace_text};
 use crate::log::error::LogError;
 use crate::types::{Offset, PartitionIndex, TopicPartition};
@@ -27,7 +27,7 @@ pub(super) fn read(disk: &dyn Disk, path: &Path) -> Result<Offsets, LogError> {
 }
 
 /// Writes a checkpoint, and waits until it is on disk.
-pub(super) fn write(disk: &dyn Disk, path: &Path, offsets: &Offsets) -> Result<(), DiskError> {
+pub(super) fn write(disk: &dyn Disk, path: &Path, offsets: &Offsets) -> Result<(), LogError> {
     let line = |(partition, offset): (&TopicPartition, &Offset)| {
         format!("{} {} {offset}", partition.topic, partition.partition)
     };

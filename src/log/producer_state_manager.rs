@@ -73,11 +73,6 @@ impl ProducerStateManager {
         self.end = end;
     }
 
-    /// All known producers, by id.
-    pub(super) fn producers(&self) -> impl ExactSizeIterator<Item = &ProducerStateEntry> {
-        self.producers.values()
-    }
-
     /// What is known of a producer.
     pub(super) fn entry(&self, producer_id: ProducerId) -> Option<&ProducerStateEntry> {
         self.producers.get(&producer_id)
@@ -91,12 +86,16 @@ impl ProducerStateManager {
     }
 
     /// Takes over what an append did, whose first batch lies at `start`. Returns the transactions that it ended.
-    pub(super) fn update(&mut self, info: ProducerAppendInfo, start: LogOffsetMetadata) -> Vec<CompletedTransaction> {
+    pub(super) fn update(
+        &mut self,
+        mut info: ProducerAppendInfo,
+        start: LogOffsetMetadata,
+    ) -> Vec<CompletedTransaction> {
         for (offset, position) in &info.started {
             let position = start.position + position;
             self.ongoing.insert(*offset, Some(LogOffsetMetadata { offset: *offset, position, ..start }));
         }
-        let completed = info.completed.clone();
+        let completed = std::mem::take(&mut info.completed);
         if !info.started.is_empty() || !completed.is_empty() {
             self.verifications.remove(&info.producer_id());
         }

@@ -54,6 +54,8 @@ struct ReadPlan {
     from: u64,
     /// The reader may not see beyond.
     to: u64,
+    /// Nothing in the range has to be checked any more.
+    is_checked: bool,
     /// The batch that is looked for, if its place is known.
     first: Option<(u64, u64)>,
 }
@@ -69,6 +71,23 @@ impl UnifiedLog {
     /// Reads from the batch that holds `offset` on, at most `bytes_max` bytes, but at least the whole first batch if
     /// `first_batch_whole`. An offset at the bound of the isolation has no data, one above the log's end is an error.
     pub fn read(
+        &self,
+        offset: Offset,
+        bytes_max: usize,
+        isolation: FetchIsolation,
+        first_batch_whole: bool,
+    ) -> Result<FetchData, ReadError> {
+        let read = self.try_read(offset, bytes_max, isolation, first_batch_whole);
+        if let Err(error @ ReadError::Damaged { segment, position, .. }) = &read
+            && self.lock().damaged.insert((*segment, *position))
+        {
+            // Said once: every consumer comes back again and again.
+            tracing::error!(partition = %self.topic_partition(), %error, "records cannot be read");
+        }
+        read
+    }
+
+    fn try_read(
         &self,
         offset: Offset,
         bytes_max: usize,
@@ -109,6 +128,9 @@ impl UnifiedLog {
     /// Checks those batches in the range that this process has neither written nor read before, and returns where the whole ones end:
     /// their checksums, and their offsets, which no checksum covers.
     fn check(&self, plan: &ReadPlan, range: &ReadRange, offset: Offset) -> Result<u64, ReadError> {
+        if plan.is_checked {
+            return Ok(range.to);
+        }
         let Some(UncheckedRange { from, to, offset_end }) = self.lock().unchecked(plan, range) else {
             return Ok(range.to);
         };
@@ -201,6 +223,8 @@ impl LogState {
         {
             end = end.min(indexed);
         }
+        // Retention may have taken the segment meanwhile, and what its index said about the records.
+        self.check_readable(offset)?;
         for (_, segment) in self.segments.range_mut(plan.segment..) {
             if segment.collect_aborted(offset, end, aborted)? {
                 break;
@@ -230,8 +254,10 @@ impl LogState {
             None => segment.position_before(offset)?,
         };
         let file = segment.file()?;
+        let is_checked = segment.unchecked(from, to).is_none();
         self.note_open(base);
-        Ok(Some(ReadPlan { segment: base, file, from, to, first: recent.map(|(_, from, end)| (from, end)) }))
+        let first = recent.map(|(_, from, end)| (from, end));
+        Ok(Some(ReadPlan { segment: base, file, from, to, is_checked, first }))
     }
 }
 
@@ -251,8 +277,16 @@ impl ReadPlan {
             return Ok(self.first);
         }
         let mut scanner = BatchScanner::new(&*self.file, self.from, self.to, LOOKUP_CHUNK_BYTES);
+        let mut is_from_index = self.from > 0;
         loop {
-            match scanner.next_header() {
+            let next = scanner.next_header();
+            let is_plausible = matches!(&next, Ok(Some(batch)) if batch.header.base_offset() <= offset);
+            if std::mem::take(&mut is_from_index) && !is_plausible {
+                // The index leads astray: a wrong entry must not keep anybody from good records.
+                scanner = BatchScanner::new(&*self.file, 0, self.to, LOOKUP_CHUNK_BYTES);
+                continue;
+            }
+            match next {
                 Ok(Some(batch @ LocatedBatch { header, position })) if header.last_offset() >= offset => {
                     return Ok(Some((position, batch.end())));
                 }
@@ -264,5 +298,30 @@ impl ReadPlan {
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::log::tests::{at, memory_disk::MemoryDisk, open};
+    use crate::log::{AppendOrigin, Durability, LogSettings};
+
+    #[test]
+    fn aborted_transactions_of_a_segment_that_retention_took_meanwhile_are_not_said_to_be_none() {
+        let settings = LogSettings { segment_bytes: 100, retention_bytes: 0, ..LogSettings::default() };
+        let (_manager, log) = open(&MemoryDisk::new(), settings);
+        for _ in 0..3 {
+            let batch = crate::log::tests::batch(1, &["value"]);
+            log.append(at(1), batch, AppendOrigin::Client, Durability::Written).unwrap();
+        }
+        let (plan, bound) = {
+            let mut state = log.lock();
+            let bound = state.end;
+            (state.plan(Offset(0), Bound::Unbounded, bound).unwrap().unwrap(), bound)
+        };
+        assert!(log.delete_old_segments(at(1)).unwrap() > 0);
+        let collected = log.lock().collect_aborted(&plan, plan.to, Offset(0), bound, &mut Vec::new());
+        assert!(matches!(collected, Err(ReadError::OffsetOutOfRange { .. })));
     }
 }

@@ -26,12 +26,17 @@ impl UnifiedLog {
         if state.status != LogStatus::Online {
             return Ok(0);
         }
-        let mut deleted = self.delete_prefix(&mut state, now, &settings, LogState::below_log_start)?;
-        if settings.delete {
-            deleted += self.delete_prefix(&mut state, now, &settings, LogState::beyond_size)?;
-            deleted += self.delete_prefix(&mut state, now, &settings, LogState::beyond_age)?;
-        }
+        let deleted = self.delete_by_rules(&mut state, now, &settings);
         self.publish(&state);
+        deleted
+    }
+
+    fn delete_by_rules(&self, state: &mut LogState, now: Now, settings: &LogSettings) -> Result<usize, LogError> {
+        let mut deleted = self.delete_prefix(state, now, settings, LogState::below_log_start)?;
+        if settings.delete {
+            deleted += self.delete_prefix(state, now, settings, LogState::beyond_size)?;
+            deleted += self.delete_prefix(state, now, settings, LogState::beyond_age)?;
+        }
         Ok(deleted)
     }
 
@@ -51,22 +56,34 @@ impl UnifiedLog {
         Ok(state.log_start)
     }
 
-    /// Removes the files of deleted segments whose delay is over.
+    /// Removes the files of deleted segments whose delay is over. What cannot be removed is tried again by the next call.
     pub fn remove_deleted_files(&self, now: Now) -> Result<(), DiskError> {
-        let mut state = self.lock();
-        while let Some((due, path)) = state.removals.front() {
-            if *due > now.instant || state.status != LogStatus::Online {
-                break;
-            }
-            match self.disk.remove_file(path) {
-                Err(error) if !error.is_not_found() => return Err(error),
-                _ => drop(state.removals.pop_front()),
+        let mut result = Ok(());
+        for removal in self.take_due_removals(now) {
+            // Not under the lock: to free a large file takes its time.
+            match self.disk.remove_file(&removal.1) {
+                Err(error) if !error.is_not_found() => {
+                    self.lock().removals.push_back(removal);
+                    result = result.and(Err(error));
+                }
+                _ => {}
             }
         }
-        Ok(())
+        result
     }
 
-    /// Removes the segments that `choose` counts, from the oldest on.
+    fn take_due_removals(&self, now: Now) -> PendingRemovals {
+        let mut state = self.lock();
+        if state.status != LogStatus::Online {
+            return PendingRemovals::new();
+        }
+        let (due, waiting) = std::mem::take(&mut state.removals).into_iter().partition(|(due, _)| *due <= now.instant);
+        state.removals = waiting;
+        due
+    }
+
+    /// Removes the segments that `choose` counts, from the oldest on. If no new one can take the place of the last, that one stays; what
+    /// else can go goes before the error is returned.
     fn delete_prefix(
         &self,
         state: &mut LogState,
@@ -75,25 +92,38 @@ impl UnifiedLog {
         choose: impl Fn(&mut LogState, Now, &LogSettings) -> Result<usize, DiskError>,
     ) -> Result<usize, LogError> {
         let count = choose(state, now, settings)?;
-        if count == 0 {
-            return Ok(0);
+        let rolled = if count > 0 && count == state.segments.len() { self.roll_now(state, now.wall) } else { Ok(()) };
+        let count = if rolled.is_ok() { count } else { count - 1 };
+        if count > 0 && state.status == LogStatus::Online {
+            self.delete_segments(state, now, settings, count)?;
         }
-        if count == state.segments.len() {
-            self.roll_now(state, now.wall)?;
-        }
+        rolled?;
+        Ok(count)
+    }
+
+    /// Removes so many segments, the last of which is not the active one, from the oldest on.
+    fn delete_segments(
+        &self,
+        state: &mut LogState,
+        now: Now,
+        settings: &LogSettings,
+        count: usize,
+    ) -> Result<(), DiskError> {
         let bases: Vec<Offset> = state.segments.keys().take(count + 1).copied().collect();
-        let (Some(first_kept), Some(doomed)) = (bases.get(count), bases.get(..count)) else { return Ok(0) };
+        let (Some(first_kept), Some(doomed)) = (bases.get(count), bases.get(..count)) else { return Ok(()) };
         state.move_log_start(*first_kept);
-        let due = now.instant.after_ms(settings.file_delete_delay_ms);
-        for base in doomed {
-            let Some(mut segment) = state.segments.remove(base) else { continue };
-            let renamed = segment.mark_deleted()?;
-            state.removals.extend(renamed.into_iter().map(|path| (due, path)));
-            state.producers.remove_snapshot(*base)?;
-        }
         let directory = Arc::clone(&state.directory);
         state.sync.owe_directory(directory);
-        Ok(count)
+        let due = now.instant.after_ms(settings.file_delete_delay_ms);
+        for base in doomed {
+            let Some(segment) = state.segments.get_mut(base) else { continue };
+            let renamed = segment.mark_deleted()?;
+            state.removals.extend(renamed.into_iter().map(|path| (due, path)));
+            state.segments.remove(base);
+            state.sync.forget_segment(*base);
+            state.producers.remove_snapshot(*base)?;
+        }
+        Ok(())
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! It must not run a sync itself: it hands out what a driver is to sync, and takes the outcome. No lock is held in between.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -11,6 +11,10 @@ use crate::log::leader_epoch_cache::WrittenEpochs;
 use crate::log::unified_log::{LogOffsetMetadata, LogState, LogStatus, UnifiedLog};
 use crate::types::{Now, Offset};
 use crate::zoo::{self, Bug};
+
+/// So many files and directories are synced each for itself; for more, one sync of the whole file system costs less.
+const FILES_SYNCED_MAX: usize = 16;
+const DIRECTORIES_SYNCED_MAX: usize = 2;
 
 /// What is to be synced so that the log is on disk up to `end`.
 #[derive(Clone, Debug)]
@@ -21,6 +25,8 @@ pub struct SyncPoint {
     pub directories: Vec<PathBuf>,
     /// Everything below this offset is on disk when the sync has succeeded.
     pub end: Offset,
+    /// The log directory in which all of them lie.
+    log_directory: Arc<Path>,
     /// What is owed up to this number is covered.
     number: u64,
     /// The count of changes of the leader epochs whose file is among the files.
@@ -33,17 +39,35 @@ impl SyncPoint {
         self.files.is_empty() && self.directories.is_empty()
     }
 
-    /// The job that syncs all of several points; `All` of the roots is the driver's other choice.
+    /// The cheapest job that covers several points. It touches no log directory but theirs.
     pub fn job<'a>(points: impl Iterator<Item = &'a SyncPoint>) -> SyncJob {
-        let (mut files, mut directories) = (Vec::new(), Vec::new());
-        for point in points {
+        let (mut files, mut directories, mut roots) = (Vec::new(), BTreeSet::new(), BTreeSet::new());
+        for point in points.filter(|point| !point.is_empty()) {
             files.extend(point.files.iter().cloned());
             directories.extend(point.directories.iter().cloned());
+            roots.insert(point.log_directory.to_path_buf());
+            roots.extend(point.directories_elsewhere().cloned());
         }
-        directories.sort_unstable();
-        directories.dedup();
-        SyncJob::Files { files, directories }
+        if files.len() <= FILES_SYNCED_MAX && directories.len() <= DIRECTORIES_SYNCED_MAX {
+            SyncJob::Files { files, directories: directories.into_iter().collect() }
+        } else {
+            SyncJob::All(roots.into_iter().collect())
+        }
     }
+
+    /// Directories that a sync of its own log directory does not reach.
+    fn directories_elsewhere(&self) -> impl Iterator<Item = &PathBuf> {
+        self.directories.iter().filter(|directory| !directory.starts_with(&self.log_directory))
+    }
+}
+
+/// A file that is owed a sync.
+#[derive(Debug)]
+struct OwedFile {
+    number: u64,
+    /// The segment it belongs to, if it goes with one.
+    segment: Option<Offset>,
+    file: Arc<dyn DiskFile>,
 }
 
 /// What a log knows about its syncs.
@@ -52,7 +76,7 @@ pub(super) struct SyncState {
     durable_end: Offset,
     recovery_point: Offset,
     /// Files and directories that are owed a sync, each with the number of the point that first covers it.
-    files: Vec<(u64, Arc<dyn DiskFile>)>,
+    files: Vec<OwedFile>,
     directories: Vec<(u64, Arc<Path>)>,
     next_number: u64,
     /// Starts of appends that may not be seen before they are on disk, in order.
@@ -85,10 +109,20 @@ impl SyncState {
         self.recovery_point
     }
 
-    /// These files have to be part of the next sync.
-    pub(super) fn owe_files(&mut self, files: Vec<Arc<dyn DiskFile>>) {
+    /// These files, which go with `segment` if there is one, have to be part of the next sync.
+    pub(super) fn owe_files(&mut self, segment: Option<Offset>, files: impl IntoIterator<Item = Arc<dyn DiskFile>>) {
         let number = self.next_number;
-        self.files.extend(files.into_iter().map(|file| (number, file)));
+        self.files.extend(files.into_iter().map(|file| OwedFile { number, segment, file }));
+    }
+
+    /// The files of this segment are about to be removed, and owe nothing. The directory from which they go has to be owed.
+    pub(super) fn forget_segment(&mut self, segment: Offset) {
+        self.files.retain(|owed| owed.segment != Some(segment));
+    }
+
+    /// Whether a sync would change what is known to be on disk of a log that ends at `end`.
+    fn is_owed(&self, end: Offset) -> bool {
+        self.recovery_point < end || !self.files.is_empty() || !self.directories.is_empty()
     }
 
     /// This directory has to be part of the next sync.
@@ -120,20 +154,21 @@ impl SyncState {
         (self.durable_end, self.recovery_point) = (end, end);
     }
 
-    fn point(&mut self, end: Offset) -> SyncPoint {
+    fn point(&mut self, log_directory: Arc<Path>, end: Offset) -> SyncPoint {
         let number = self.next_number;
         self.next_number += 1;
         SyncPoint {
-            files: self.files.iter().map(|(_, file)| Arc::clone(file)).collect(),
+            files: self.files.iter().map(|owed| Arc::clone(&owed.file)).collect(),
             directories: self.directories.iter().map(|(_, directory)| directory.to_path_buf()).collect(),
             end,
+            log_directory,
             number,
             epochs: None,
         }
     }
 
     fn cover(&mut self, point: &SyncPoint) {
-        self.files.retain(|(number, _)| *number > point.number);
+        self.files.retain(|owed| owed.number > point.number);
         self.directories.retain(|(number, _)| *number > point.number);
         self.durable_end = self.durable_end.max(point.end);
         if point.epochs.is_none() {
@@ -147,6 +182,11 @@ impl SyncState {
 }
 
 impl LogState {
+    /// Whether there is anything that a sync would make durable: records, indexes, names, leader epochs.
+    pub(super) fn owes_sync(&self) -> bool {
+        self.status == LogStatus::Online && (self.sync.is_owed(self.end.offset) || self.epochs.is_behind())
+    }
+
     /// Sets the high watermark: the log's end, or the first append that must stay unseen.
     pub(super) fn advance_high_watermark(&mut self) {
         let hidden = self.sync.first_hidden().filter(|_| !zoo::is(Bug::HighWatermarkBeforeFsync));
@@ -162,7 +202,7 @@ impl UnifiedLog {
         let end = state.end.offset;
         let is_online = state.status == LogStatus::Online;
         let active = if is_online && end > state.sync.durable_end { Some(state.active().file()?) } else { None };
-        let mut point = state.sync.point(end);
+        let mut point = state.sync.point(self.log_directory(), end);
         if is_online {
             point.files.extend(active);
             match state.epochs.write_beside() {

@@ -23,7 +23,7 @@ use crate::env::Piece;
 use crate::record::{BatchIterator, RecordBatchBuilder};
 use crate::types::*;
 
-fn at(ms: i64) -> Now {
+pub(super) fn at(ms: i64) -> Now {
     Now { instant: Instant(u64::try_from(ms).unwrap() * 1_000_000), wall: WallTime(ms) }
 }
 
@@ -31,7 +31,7 @@ fn partition() -> TopicPartition {
     TopicPartition { topic: Arc::from("topic"), partition: PartitionIndex(0) }
 }
 
-fn batch(timestamp: i64, values: &[&str]) -> Bytes {
+pub(super) fn batch(timestamp: i64, values: &[&str]) -> Bytes {
     let mut builder = RecordBatchBuilder::new();
     for value in values {
         builder.append(timestamp, None, Some(value.as_bytes())).unwrap();
@@ -60,7 +60,7 @@ fn open_manager(disk: &Arc<MemoryDisk>, directories: &[&str], settings: &LogSett
     LogManager::open(disk.clone(), manager_settings(directories), &|_| settings.clone(), &mut random, now).unwrap()
 }
 
-fn open(disk: &Arc<MemoryDisk>, settings: LogSettings) -> (LogManager, Arc<UnifiedLog>) {
+pub(super) fn open(disk: &Arc<MemoryDisk>, settings: LogSettings) -> (LogManager, Arc<UnifiedLog>) {
     let manager = open_manager(disk, &["/logs"], &settings, at(0));
     let log = manager.create(at(0), &partition(), TopicId([7; 16]), Arc::new(settings), true).unwrap();
     (manager, log)

@@ -11,7 +11,7 @@ use crate::log::error::ReadError;
 use crate::log::read::FetchIsolation;
 use crate::log::time_index::{NO_TIMESTAMP, TimestampOffset};
 use crate::log::unified_log::UnifiedLog;
-use crate::record::{Decompressor, RecordBatch};
+use crate::record::{Decompressor, RecordBatch, RecordSummary, ScanLimits, find_record};
 use crate::types::{LeaderEpoch, Offset};
 
 /// A record that a look-up by timestamp found.
@@ -140,14 +140,15 @@ impl SearchPlan {
         timestamp: i64,
         decompressor: &mut Decompressor,
     ) -> Result<Option<FoundTimestamp>, ()> {
-        let body = batch.decompressed_body(decompressor, DECOMPRESSED_BODY_BYTES_MAX).map_err(|_| ())?;
-        for record in batch.records_in(&body) {
-            let record = record.map_err(|_| ())?;
-            if record.timestamp >= timestamp && record.offset >= self.start {
-                let leader_epoch = batch.partition_leader_epoch();
-                return Ok(Some(FoundTimestamp { timestamp: record.timestamp, offset: record.offset, leader_epoch }));
-            }
-        }
-        Ok(None)
+        let limits = ScanLimits { record_bytes_max: usize::MAX, body_bytes_max: DECOMPRESSED_BODY_BYTES_MAX };
+        let offset_of =
+            |record: &RecordSummary| Offset(batch.base_offset().0.saturating_add(record.offset_delta.into()));
+        let is_wanted = |record: &RecordSummary| record.timestamp >= timestamp && offset_of(record) >= self.start;
+        let found = find_record(batch, decompressor, limits, is_wanted).map_err(|_| ())?;
+        Ok(found.map(|record| FoundTimestamp {
+            timestamp: record.timestamp,
+            offset: offset_of(&record),
+            leader_epoch: batch.partition_leader_epoch(),
+        }))
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! It must not know clients, requests or who leads. Reads, appends and syncs of it stand in files of their own.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, RwLock};
@@ -60,6 +60,8 @@ pub(super) struct LogState {
     pub(super) producers: ProducerStateManager,
     pub(super) epochs: LeaderEpochCache,
     pub(super) removals: PendingRemovals,
+    /// Places at which a read found damage: segment and position.
+    pub(super) damaged: BTreeSet<(Offset, u64)>,
     /// Not used since the last upkeep.
     pub(super) is_idle: bool,
     open_inactive: VecDeque<Offset>,
@@ -114,6 +116,7 @@ struct OffsetSnapshot {
     end: AtomicI64,
     is_offline: AtomicBool,
     is_deleted: AtomicBool,
+    owes_sync: AtomicBool,
 }
 
 /// What a loader hands over to make a log of.
@@ -168,6 +171,7 @@ impl UnifiedLog {
             producers: loaded.producers,
             epochs: loaded.epochs,
             removals: PendingRemovals::new(),
+            damaged: BTreeSet::new(),
             is_idle: true,
             open_inactive: VecDeque::new(),
         };
@@ -191,6 +195,7 @@ impl UnifiedLog {
         state.leader_epoch = epoch;
         let end = state.end.offset;
         state.epochs.assign(epoch, end);
+        self.publish(&state);
         epoch
     }
 
@@ -230,6 +235,11 @@ impl UnifiedLog {
         self.identity.was_clean
     }
 
+    /// The log directory in which it lies.
+    pub(super) fn log_directory(&self) -> Arc<Path> {
+        Arc::clone(&self.identity.log_directory)
+    }
+
     /// Whether it lies in this log directory.
     pub(super) fn is_in(&self, directory: &Path) -> bool {
         *self.identity.log_directory == *directory
@@ -240,14 +250,15 @@ impl UnifiedLog {
         self.identity.is_disk_full.load(Ordering::Relaxed)
     }
 
-    /// The first sync is to cover that the folder is new, with its `metadata` file.
-    pub(super) fn owe_creation(&self, metadata: Arc<dyn DiskFile>) {
+    /// The first sync is to cover that the folder is new, with its `metadata` file, and what happened in these `log_directories` before.
+    pub(super) fn owe_creation(&self, metadata: Arc<dyn DiskFile>, log_directories: BTreeSet<Arc<Path>>) {
         let mut state = self.lock();
         let directory = Arc::clone(&state.directory);
-        let parent = directory.parent().map(Arc::from);
-        state.sync.owe_files(vec![metadata]);
+        state.sync.owe_files(None, [metadata]);
         state.sync.owe_directory(directory);
-        parent.into_iter().for_each(|parent| state.sync.owe_directory(parent));
+        state.sync.owe_directory(self.log_directory());
+        log_directories.into_iter().for_each(|directory| state.sync.owe_directory(directory));
+        self.publish(&state);
     }
 
     /// Its settings.
@@ -285,6 +296,11 @@ impl UnifiedLog {
         Offset(self.offsets.end.load(Ordering::Acquire))
     }
 
+    /// Whether a sync would make anything durable that is not: records, their indexes, names of files, leader epochs.
+    pub fn owes_sync(&self) -> bool {
+        self.offsets.owes_sync.load(Ordering::Acquire)
+    }
+
     /// Bytes of all segments.
     pub fn bytes(&self) -> u64 {
         self.lock().segments.values().map(LogSegment::bytes).sum()
@@ -310,6 +326,7 @@ impl UnifiedLog {
         state.status = status;
         self.offsets.is_offline.store(status == LogStatus::Offline, Ordering::Release);
         self.offsets.is_deleted.store(status == LogStatus::Deleted, Ordering::Release);
+        self.offsets.owes_sync.store(state.owes_sync(), Ordering::Release);
     }
 
     /// The folder it lies in.
@@ -329,6 +346,7 @@ impl UnifiedLog {
         self.offsets.high_watermark.store(state.high_watermark.offset.0, Ordering::Release);
         self.offsets.last_stable.store(state.last_stable().offset.0, Ordering::Release);
         self.offsets.log_start.store(state.log_start.0, Ordering::Release);
+        self.offsets.owes_sync.store(state.owes_sync(), Ordering::Release);
     }
 
     /// Where the files of the segment with this base offset lie.
@@ -349,8 +367,8 @@ impl UnifiedLog {
         if state.active().bytes() == 0 && state.active_base() == base_offset {
             return Ok(());
         }
-        let mut files = state.active().settle()?;
-        files.extend(state.producers.take_snapshot()?);
+        let (old, files) = (state.active_base(), state.active().settle()?);
+        let snapshot = state.producers.take_snapshot()?;
         let segment = match LogSegment::create(self.place(state, base_offset), now) {
             Ok(segment) => segment,
             Err(error) => {
@@ -361,7 +379,8 @@ impl UnifiedLog {
             }
         };
         state.active().close();
-        state.sync.owe_files(files);
+        state.sync.owe_files(Some(old), files);
+        state.sync.owe_files(None, snapshot);
         state.sync.owe_directory(Arc::clone(&state.directory));
         state.segments.insert(base_offset, segment);
         state.recent.clear();

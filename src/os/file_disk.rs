@@ -2,26 +2,45 @@
 //!
 //! It must not know segments or records.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
 use std::io;
-use std::path::Path;
-use std::sync::Arc;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, ScopedJoinHandle};
 
 use rustix::fs::{FlockOperation, flock, statvfs, syncfs};
 
 use crate::env::{Disk, DiskEntry, DiskError, DiskFile, DiskLock, EntryKind, OpenMode};
 use crate::os::real_file::{Poison, RealFile};
 
+/// So many files are synced at the same time: they share the commits of the file system's journal.
+const SYNCING_THREADS_MAX: usize = 4;
+
 /// The file system of this machine.
 #[derive(Clone, Debug, Default)]
 pub struct FileDisk {
     poison: Arc<Poison>,
+    /// Directories whose file systems are synced as a whole. They stay open from before the first write on: a descriptor tells of the
+    /// failures of writeback since it was opened, and of none before.
+    roots: Arc<Mutex<BTreeMap<PathBuf, Arc<File>>>>,
 }
 
 impl FileDisk {
     /// The file system, with no failed sync so far.
     pub fn new() -> FileDisk {
         FileDisk::default()
+    }
+
+    fn root(&self, path: &Path) -> Result<Arc<File>, DiskError> {
+        let mut roots = self.roots.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(root) = roots.get(path) {
+            return Ok(Arc::clone(root));
+        }
+        let root = Arc::new(File::open(path).map_err(|error| to_disk_error("open", path, error))?);
+        roots.insert(path.to_path_buf(), Arc::clone(&root));
+        Ok(root)
     }
 }
 
@@ -82,11 +101,25 @@ impl Disk for FileDisk {
 
     fn sync_all(&self, root: &Path) -> Result<(), DiskError> {
         self.poison.check(root)?;
-        let directory = File::open(root).map_err(|error| to_disk_error("open", root, error))?;
-        syncfs(&directory).map_err(|error| {
+        syncfs(&*self.root(root)?).map_err(|error| {
             self.poison.add(root);
             to_disk_error("sync all", root, error.into())
         })
+    }
+
+    fn sync_files(&self, files: &[Arc<dyn DiskFile>]) -> Result<(), DiskError> {
+        let share = files.len().div_ceil(SYNCING_THREADS_MAX).max(1);
+        at_once(files.chunks(share), |files| files.iter().try_for_each(|file| file.sync()))
+    }
+
+    fn sync_roots(&self, roots: &[PathBuf]) -> Result<(), DiskError> {
+        let mut devices: BTreeMap<u64, &Path> = BTreeMap::new();
+        for root in roots {
+            self.poison.check(root)?;
+            let metadata = self.root(root)?.metadata().map_err(|error| to_disk_error("sync all", root, error))?;
+            devices.entry(metadata.dev()).or_insert(root);
+        }
+        at_once(devices.into_values(), |root| self.sync_all(root))
     }
 
     fn free_bytes(&self, root: &Path) -> Result<u64, DiskError> {
@@ -103,11 +136,35 @@ impl Disk for FileDisk {
         let file = OpenOptions::new().read(true).append(true).create(true).open(path);
         let file = file.map_err(|error| to_disk_error("open", path, error))?;
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => Ok(Box::new(FileLock { _file: file })),
+            Ok(()) => {
+                self.root(path.parent().unwrap_or(path))?;
+                Ok(Box::new(FileLock { _file: file }))
+            }
             Err(rustix::io::Errno::WOULDBLOCK) => Err(DiskError::Locked { path: path.to_path_buf() }),
             Err(error) => Err(to_disk_error("lock", path, error.into())),
         }
     }
+}
+
+/// Runs `sync` for all of `parts` at the same time, the first of them, and those for which there is no thread, on this one.
+fn at_once<T: Copy + Send>(
+    mut parts: impl Iterator<Item = T>,
+    sync: impl Fn(T) -> Result<(), DiskError> + Sync,
+) -> Result<(), DiskError> {
+    let Some(first) = parts.next() else { return Ok(()) };
+    let sync = &sync;
+    thread::scope(|scope| {
+        let (mut others, mut result) = (Vec::new(), Ok(()));
+        for part in parts {
+            match thread::Builder::new().spawn_scoped(scope, move || sync(part)) {
+                Ok(other) => others.push(other),
+                Err(_) => result = result.and(sync(part)),
+            }
+        }
+        let result = result.and(sync(first));
+        let outcome = |other: ScopedJoinHandle<'_, _>| other.join().expect("a panic aborts the process");
+        others.into_iter().map(outcome).fold(result, Result::and)
+    })
 }
 
 /// Holds the lock until its descriptor is closed.
@@ -124,5 +181,40 @@ pub(super) fn to_disk_error(operation: &'static str, path: &Path, source: io::Er
         io::ErrorKind::NotFound => DiskError::NotFound { path },
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => DiskError::Full { path },
         _ => DiskError::Io { operation, path, source },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::IoSlice;
+
+    use super::*;
+
+    #[test]
+    fn a_root_stays_open_from_its_lock_on() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().join("root");
+        let disk = FileDisk::new();
+        disk.create_directory(&root).unwrap();
+        let _lock = disk.lock(&root.join(".lock")).unwrap();
+        disk.rename(&root, &directory.path().join("elsewhere")).unwrap();
+        disk.sync_all(&root).expect("the descriptor that has seen every failed write since the start");
+    }
+
+    #[test]
+    fn a_failure_among_files_that_are_synced_at_once_is_returned() {
+        let directory = tempfile::tempdir().unwrap();
+        let disk = FileDisk::new();
+        let mut files: Vec<Arc<dyn DiskFile>> = Vec::new();
+        for number in 0..10 {
+            let file = disk.open(&directory.path().join(number.to_string()), OpenMode::Create).unwrap();
+            file.append(&[IoSlice::new(b"x")]).unwrap();
+            files.push(file);
+        }
+        disk.sync_files(&files).unwrap();
+        disk.sync_files(&[]).unwrap();
+        disk.sync_roots(&[directory.path().to_path_buf(), directory.path().join("..")]).unwrap();
+        disk.poison.add(&directory.path().join("7"));
+        assert!(matches!(disk.sync_files(&files), Err(DiskError::Poisoned { .. })));
     }
 }

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::ops::Deref;
 
 use crate::limits::BATCH_HEADER_BYTES;
-use crate::types::{LeaderEpoch, Offset, WallTime};
+use crate::types::{LeaderEpoch, Offset};
 
 use super::batch_header::{BatchError, BatchHeader, TimestampType};
 use super::compression::{CompressionError, CompressionType, Decompressor};
@@ -157,27 +157,6 @@ pub fn stamped_header(
     *header.as_bytes()
 }
 
-/// Like [`stamped_header`], and says that all records were appended at `append_time`, with the checksum that this needs.
-pub fn stamped_header_with_append_time(
-    batch: &RecordBatch<'_>,
-    base_offset: Offset,
-    leader_epoch: LeaderEpoch,
-    append_time: WallTime,
-) -> [u8; BATCH_HEADER_BYTES] {
-    let mut header = batch.header_with_max_timestamp(TimestampType::LogAppendTime, append_time.0);
-    header.set_base_offset(base_offset);
-    header.set_partition_leader_epoch(leader_epoch);
-    *header.as_bytes()
-}
-
-/// A batch that is nothing but the batch's header, as the cleaner keeps it for the producer's sequence numbers when no record is left.
-pub fn emptied_batch(batch: &RecordBatch<'_>) -> [u8; BATCH_HEADER_BYTES] {
-    let mut header = batch.header;
-    header.remove_records();
-    header.set_crc(header.compute_crc(&[]));
-    *header.as_bytes()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -300,32 +279,6 @@ mod tests {
         assert!(after.crc_is_valid());
         assert_eq!((after.base_offset(), after.partition_leader_epoch()), (Offset(1 << 40), LeaderEpoch(9)));
         assert_eq!((after.crc(), after.body()), (before.crc(), before.body()));
-    }
-
-    #[test]
-    fn an_append_time_holds_for_every_record() {
-        let bytes = batch();
-        let (before, _) = RecordBatch::parse(&bytes).unwrap();
-        let header = stamped_header_with_append_time(&before, Offset(5), LeaderEpoch(1), WallTime(77_000));
-        let stamped = [&header[..], before.body()].concat();
-        let (after, _) = RecordBatch::parse(&stamped).unwrap();
-        assert!(after.crc_is_valid());
-        assert_eq!(after.timestamp_type(), TimestampType::LogAppendTime);
-        assert!(after.is_transactional());
-        assert!(after.records().unwrap().all(|record| record.unwrap().timestamp == 77_000));
-    }
-
-    #[test]
-    fn an_emptied_batch_keeps_its_offsets_and_sequences() {
-        let bytes = batch();
-        let (before, _) = RecordBatch::parse(&bytes).unwrap();
-        let emptied = emptied_batch(&before);
-        let (after, rest) = RecordBatch::parse(&emptied).unwrap();
-        assert!(rest.is_empty() && after.crc_is_valid() && after.is_transactional());
-        assert_eq!((after.record_count(), after.records().unwrap().count()), (0, 0));
-        assert_eq!((after.base_offset(), after.last_offset()), (before.base_offset(), before.last_offset()));
-        assert_eq!((after.base_sequence(), after.last_sequence()), (before.base_sequence(), before.last_sequence()));
-        assert_eq!((after.base_timestamp(), after.max_timestamp()), (-1, before.max_timestamp()));
     }
 
     #[test]

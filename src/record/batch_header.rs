@@ -133,7 +133,7 @@ pub struct BatchHeader([u8; BATCH_HEADER_BYTES]);
 
 impl BatchHeader {
     /// Where the bytes start that the checksum covers; they end with the batch.
-    pub(super) const CHECKED_FROM: usize = at::ATTRIBUTES;
+    pub(crate) const CHECKED_FROM: usize = at::ATTRIBUTES;
     /// Value of the base sequence, and of the timestamps, when there is none.
     pub const NONE: i32 = -1;
 
@@ -335,15 +335,6 @@ impl BatchHeader {
 
     pub(super) fn set_control_batch(&mut self, control: bool) {
         self.set_attribute(CONTROL_BIT, control);
-    }
-
-    /// Makes it the header of an uncompressed batch without records whose last offset stays.
-    pub(super) fn remove_records(&mut self) {
-        self.set_counts(0, self.last_offset_delta());
-        self.set_body_bytes(0);
-        self.set_compression(CompressionType::None);
-        self.set_attribute(DELETE_HORIZON_BIT, false);
-        self.set_base_timestamp(-1);
     }
 
     pub(super) fn set_counts(&mut self, record_count: i32, last_offset_delta: i32) {

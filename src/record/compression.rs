@@ -213,7 +213,7 @@ impl Decompressor {
     ) -> Result<Vec<u8>, CompressionError> {
         let mut output = Vec::with_capacity(input.len().saturating_mul(2).min(bytes_max));
         let bound = u64::try_from(bytes_max).unwrap_or(u64::MAX).saturating_add(1);
-        let result = self.reader(codec, input).map(|reader| reader.take(bound).read_to_end(&mut output));
+        let result = self.reader(codec, input, bytes_max).map(|reader| reader.take(bound).read_to_end(&mut output));
         self.release_excess();
         result?.map_err(|source| CompressionError::Broken { codec, source })?;
         if output.len() > bytes_max {
@@ -222,17 +222,20 @@ impl Decompressor {
         Ok(output)
     }
 
-    /// The content of `input` as a stream, for which memory stays small however large the content is. To be followed by
-    /// [`Decompressor::release_excess`].
+    /// The content of `input` as a stream, for which memory stays small however large the content is, and never above `bytes_max`. To
+    /// be followed by [`Decompressor::release_excess`].
     pub(super) fn reader<'a>(
         &'a mut self,
         codec: CompressionType,
         input: &'a [u8],
+        bytes_max: usize,
     ) -> Result<DecompressedReader<'a>, CompressionError> {
         let reader = match codec {
             CompressionType::None => Ok(Source::None(input)),
             CompressionType::Gzip => Ok(Source::Gzip(gzip::reader(input))),
-            CompressionType::Snappy => snappy::Reader::new(input, &mut self.snappy_block).map(Source::Snappy),
+            CompressionType::Snappy => {
+                snappy::Reader::new(input, &mut self.snappy_block, bytes_max).map(Source::Snappy)
+            }
             CompressionType::Lz4 => lz4::reader(input).map(Source::Lz4),
             CompressionType::Zstd => self.zstd.reader(input).map(Source::Zstd),
         };

@@ -1,6 +1,6 @@
 //! CRC-32C (Castagnoli), the checksum of record batches and of the files that Klamm shares with Kafka.
 //!
-//! It must not know what is checked. The algorithm comes from a crate behind these two functions, so that it can be exchanged.
+//! It must not know what is checked. The algorithm comes from a crate that nothing else knows, so that it can be exchanged.
 
 use crc_fast::{CrcAlgorithm, Digest};
 
@@ -11,11 +11,36 @@ pub fn crc32c(bytes: &[u8]) -> u32 {
 
 /// The CRC-32C of all `parts` one after another, without joining them.
 pub fn crc32c_of_parts(parts: &[&[u8]]) -> u32 {
-    let mut digest = Digest::new(CrcAlgorithm::Crc32Iscsi);
-    for part in parts {
-        digest.update(part);
+    let mut crc = Crc32c::new();
+    parts.iter().for_each(|part| crc.update(part));
+    crc.finish()
+}
+
+/// A CRC-32C in the making, for bytes that come piece by piece.
+#[derive(Debug)]
+pub struct Crc32c(Digest);
+
+impl Default for Crc32c {
+    fn default() -> Crc32c {
+        Crc32c::new()
     }
-    narrow(digest.finalize())
+}
+
+impl Crc32c {
+    /// That of no bytes.
+    pub fn new() -> Crc32c {
+        Crc32c(Digest::new(CrcAlgorithm::Crc32Iscsi))
+    }
+
+    /// Takes the next bytes.
+    pub fn update(&mut self, bytes: &[u8]) {
+        self.0.update(bytes);
+    }
+
+    /// The checksum of all.
+    pub fn finish(self) -> u32 {
+        narrow(self.0.finalize())
+    }
 }
 
 fn narrow(checksum: u64) -> u32 {

@@ -19,11 +19,11 @@ mod golden_tests;
 #[cfg(test)]
 mod round_trip_tests;
 
-pub use batch::{BatchIterator, RecordBatch, emptied_batch, stamped_header, stamped_header_with_append_time};
+pub use batch::{BatchIterator, RecordBatch, stamped_header};
 pub use batch_header::{BatchError, BatchHeader, BatchPrefix, TimestampType, begins_with_transaction};
 pub use compression::{Compression, CompressionError, CompressionType, Compressor, Decompressor};
 pub use control_record::{ControlRecord, ControlRecordError, end_transaction_batch};
-pub use crc::{crc32c, crc32c_of_parts};
+pub use crc::{Crc32c, crc32c, crc32c_of_parts};
 pub use record::{Header, Headers, Record, RecordError, RecordIterator};
 pub use record_batch_builder::{BuildError, RecordBatchBuilder};
-pub use record_scanner::{RecordSummary, ScanError, ScanLimits, scan_records};
+pub use record_scanner::{RecordSummary, ScanError, ScanLimits, find_record, scan_records};

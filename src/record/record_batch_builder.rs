@@ -170,17 +170,6 @@ impl RecordBatchBuilder {
         self.append_parts(self.next_offset_delta, Parts::of(record))
     }
 
-    /// Appends a record of another batch at its own offset, as the cleaner does: offsets may have gaps.
-    pub fn append_record_at_its_offset(&mut self, record: &Record<'_>) -> Result<(), BuildError> {
-        let wrong = || BuildError::Offset(record.offset);
-        let delta = record.offset.0.checked_sub(self.header.base_offset().0).ok_or_else(wrong)?;
-        let delta = i32::try_from(delta).map_err(|_| wrong())?;
-        if delta < self.next_offset_delta {
-            return Err(wrong());
-        }
-        self.append_parts(delta, Parts::of(record))
-    }
-
     /// Makes the batch reach up to `offset` although its last record lies before: the cleaner keeps the place of records that it drops.
     pub fn retain_last_offset(&mut self, offset: Offset) -> Result<(), BuildError> {
         let wrong = || BuildError::Offset(offset);

@@ -4,6 +4,7 @@
 //! It must not know what makes a record acceptable, only whether it can be read at all.
 
 use std::io::Read;
+use std::ops::ControlFlow;
 
 use super::batch::RecordBatch;
 use super::batch_header::{BatchHeader, TimestampType};
@@ -62,27 +63,56 @@ pub fn scan_records(
     limits: ScanLimits,
     mut visit: impl FnMut(RecordSummary),
 ) -> Result<(), ScanError> {
-    if let Some(records) = batch.records() {
-        for (index, record) in (0..).zip(records) {
-            let record = record?;
-            let (offset_delta, timestamp, has_key) = (record.offset_delta, record.timestamp, record.key.is_some());
-            visit(RecordSummary { index, offset_delta, timestamp, has_key });
-        }
-        return Ok(());
-    }
-    let result = scan_compressed(batch, decompressor, limits, &mut visit);
-    decompressor.release_excess();
-    result
+    walk(batch, decompressor, limits, &mut |record| {
+        visit(record);
+        ControlFlow::Continue(())
+    })
 }
 
-fn scan_compressed(
+/// The first record for which `is_wanted` holds. What stands behind it is not looked at.
+pub fn find_record(
     batch: &RecordBatch<'_>,
     decompressor: &mut Decompressor,
     limits: ScanLimits,
-    visit: &mut impl FnMut(RecordSummary),
+    is_wanted: impl Fn(&RecordSummary) -> bool,
+) -> Result<Option<RecordSummary>, ScanError> {
+    let mut found = None;
+    walk(batch, decompressor, limits, &mut |record| {
+        found = Some(record).filter(&is_wanted);
+        if found.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    })?;
+    Ok(found)
+}
+
+fn walk(
+    batch: &RecordBatch<'_>,
+    decompressor: &mut Decompressor,
+    limits: ScanLimits,
+    visit: &mut impl FnMut(RecordSummary) -> ControlFlow<()>,
 ) -> Result<(), ScanError> {
-    let codec = batch.compression();
-    let input = Input::new(decompressor.reader(codec, batch.body())?, codec, limits.body_bytes_max);
+    let Some(records) = batch.records() else {
+        let result = walk_compressed(batch, decompressor, limits, visit);
+        decompressor.release_excess();
+        return result;
+    };
+    for (index, record) in (0..).zip(records) {
+        let record = record?;
+        let (offset_delta, timestamp, has_key) = (record.offset_delta, record.timestamp, record.key.is_some());
+        if visit(RecordSummary { index, offset_delta, timestamp, has_key }).is_break() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn walk_compressed(
+    batch: &RecordBatch<'_>,
+    decompressor: &mut Decompressor,
+    limits: ScanLimits,
+    visit: &mut impl FnMut(RecordSummary) -> ControlFlow<()>,
+) -> Result<(), ScanError> {
+    let (codec, bytes_max) = (batch.compression(), limits.body_bytes_max);
+    let input = Input::new(decompressor.reader(codec, batch.body(), bytes_max)?, codec, bytes_max);
     Scanner { input, header: batch.header(), record_bytes_max: limits.record_bytes_max, index: 0, record_end: 0 }
         .scan(visit)
 }
@@ -98,7 +128,7 @@ struct Scanner<'a> {
 }
 
 impl Scanner<'_> {
-    fn scan(&mut self, visit: &mut impl FnMut(RecordSummary)) -> Result<(), ScanError> {
+    fn scan(&mut self, visit: &mut impl FnMut(RecordSummary) -> ControlFlow<()>) -> Result<(), ScanError> {
         let claimed = self.header.record_count();
         if claimed < 0 {
             return Err(RecordError::Count(claimed).into());
@@ -107,7 +137,9 @@ impl Scanner<'_> {
             if self.input.fill()?.is_empty() {
                 return Err(self.truncated().into());
             }
-            visit(self.record()?);
+            if visit(self.record()?).is_break() {
+                return Ok(());
+            }
             self.index = self.index.saturating_add(1);
         }
         // Asking once more makes the codec check what stands behind its content.
@@ -256,5 +288,27 @@ impl<'a> Input<'a> {
                 return Ok(false);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::{Compressor, RecordBatchBuilder};
+
+    #[test]
+    fn a_search_stops_at_the_first_record_that_fits() {
+        let mut builder = RecordBatchBuilder::new();
+        for timestamp in 0..1_000 {
+            builder.append(timestamp, None, Some(&[0; 1_000])).unwrap();
+        }
+        let codec = CompressionType::Zstd.with_default_level();
+        let bytes = builder.build_compressed(codec, &mut Compressor::new()).unwrap();
+        let (batch, _) = RecordBatch::parse(&bytes).unwrap();
+        let limits = ScanLimits { record_bytes_max: usize::MAX, body_bytes_max: 100_000 };
+        let find =
+            |timestamp| find_record(&batch, &mut Decompressor::new(), limits, |record| record.timestamp >= timestamp);
+        assert_eq!(find(50).unwrap().map(|record| record.offset_delta), Some(50));
+        find(500).expect_err("what lies before it is more than may be decompressed");
     }
 }

@@ -111,9 +111,10 @@ pub(crate) fn handle(
     let answer = match acks {
         Acks::None if has_error(&outcomes) => Answer::Close(REFUSED_SILENTLY),
         Acks::None => Answer::Nothing,
-        Acks::Leader => respond_produced(request.ticket, &outcomes, &BTreeMap::new()),
-        Acks::All if awaited.is_empty() => respond_produced(request.ticket, &outcomes, &BTreeMap::new()),
-        Acks::All => {
+        Acks::Leader | Acks::All if awaited.is_empty() => {
+            respond_produced(request.ticket, &outcomes, &BTreeMap::new())
+        }
+        Acks::Leader | Acks::All => {
             let delayed = DelayedProduce { outcomes, awaited };
             completions.extend(apis.replica_manager().park_produce(now, request.ticket, message.timeout_ms, delayed));
             Answer::Later
@@ -179,7 +180,8 @@ impl Produce<'_> {
                 if appended.wants_sync {
                     self.unsynced.push(Arc::clone(&partition));
                 }
-                let must_wait = durability == Durability::Synced && !zoo::is(Bug::AckBeforeFsync);
+                // Kafka, too, syncs before it answers when `flush.messages` says so, whatever the acks.
+                let must_wait = appended.wants_sync && !zoo::is(Bug::AckBeforeFsync);
                 if must_wait && partition.log.durable_end_offset() <= appended.last_offset {
                     let required = appended.last_offset.plus(1);
                     self.awaited.push(Awaited { partition, required, place });

@@ -117,6 +117,169 @@ fn a_partition_in_two_directories_is_refused() {
 }
 
 #[test]
+fn of_twins_with_different_topic_ids_either_can_be_put_aside() {
+    for takes_first in [true, false] {
+        let disk = MemoryDisk::new();
+        for (folder, id) in [("/a/t-0", 7), ("/b/t-0", 8)] {
+            disk.create_directory(Path::new(folder)).unwrap();
+            let text = format!("version: 0\ntopic_id: {}\n", TopicId([id; 16]));
+            disk.write(format!("{folder}/partition.metadata"), text.as_bytes());
+        }
+        let manager = try_open(&disk, manager_settings(&["/a", "/b"])).unwrap();
+        let partition = named("t", 0);
+        assert_eq!(manager.twins(), std::slice::from_ref(&partition));
+        let first = manager.get(&partition).unwrap().topic_id().unwrap();
+        let aside = if takes_first { manager.put_aside(&partition, 1) } else { manager.put_twin_aside(&partition, 1) };
+        assert!(aside.unwrap().is_some());
+        assert!(manager.twins().is_empty());
+        assert_eq!(manager.get(&partition).unwrap().topic_id().unwrap() == first, !takes_first);
+        drop(manager);
+        assert_eq!(try_open(&disk, manager_settings(&["/a", "/b"])).unwrap().logs().len(), 1);
+    }
+}
+
+#[test]
+fn a_folder_that_cannot_be_moved_is_moved_later_and_before_its_partition_is_made_anew() {
+    let disk = MemoryDisk::new();
+    let manager = try_open(&disk, manager_settings(&["/logs"])).unwrap();
+    let (one, other) = (named("t", 0), named("t", 1));
+    create(&manager, &one);
+    create(&manager, &other);
+    disk.faults.fails_rename.store(true, Ordering::Relaxed);
+    manager.delete(at(0), &one, 5).unwrap_err();
+    manager.delete(at(0), &other, 6).unwrap_err();
+    let again = || manager.create(at(0), &one, TopicId([8; 16]), Arc::new(LogSettings::default()), true);
+    again().unwrap_err();
+    disk.faults.fails_rename.store(false, Ordering::Relaxed);
+    assert_eq!(again().unwrap().topic_id(), Some(TopicId([8; 16])));
+    manager.remove_deleted(at(60_000)).unwrap();
+    assert!(disk.paths().iter().all(|path| !path.contains("t-1") && !path.contains("-delete")), "{:?}", disk.paths());
+}
+
+#[test]
+fn a_folder_that_cannot_be_removed_holds_up_no_other_and_is_not_forgotten() {
+    let disk = MemoryDisk::new();
+    let manager = try_open(&disk, manager_settings(&["/logs"])).unwrap();
+    for index in 0..2 {
+        create(&manager, &named("t", index));
+        manager.delete(at(0), &named("t", index), 5).unwrap();
+    }
+    let left = |topic: &str| disk.paths().iter().any(|path| path.contains(topic));
+    let broken = disk.paths().into_iter().find(|path| path.contains("/t-0.")).unwrap();
+    disk.faults.break_at(broken.rsplit_once('/').unwrap().0);
+    manager.remove_deleted(at(60_000)).unwrap_err();
+    assert_eq!((left("/t-0"), left("/t-1")), (true, false));
+    disk.faults.repair();
+    manager.remove_deleted(at(60_000)).unwrap();
+    assert!(!left("/t-0"));
+}
+
+#[test]
+fn a_partition_that_is_made_anew_is_on_disk_only_when_the_move_of_the_old_one_is() {
+    let disk = MemoryDisk::new();
+    let manager = try_open(&disk, manager_settings(&["/a", "/b"])).unwrap();
+    create(&manager, &named("t", 0));
+    create(&manager, &named("t", 1));
+    manager.delete(at(0), &named("t", 0), 1).unwrap();
+    create(&manager, &named("u", 0));
+    create(&manager, &named("u", 1));
+    let anew = create(&manager, &named("t", 0));
+    assert_eq!(&*anew.directory(), Path::new("/b/t-0"), "in the other directory");
+    let directories = |log: &UnifiedLog| log.sync_point().unwrap().directories;
+    assert_eq!(directories(&anew), ["/b/t-0", "/b", "/a"].map(PathBuf::from));
+    manager.checkpoint().unwrap();
+    assert!(!directories(&create(&manager, &named("v", 0))).contains(&PathBuf::from("/b")), "a checkpoint syncs moves");
+}
+
+#[test]
+fn a_sync_touches_no_log_directory_but_those_of_its_logs() {
+    let disk = MemoryDisk::new();
+    let manager = try_open(&disk, manager_settings(&["/a", "/b"])).unwrap();
+    let logs: Vec<_> = (0..8).map(|index| create(&manager, &named("t", index))).collect();
+    let roots = |logs: &[&Arc<UnifiedLog>]| {
+        let points: Vec<SyncPoint> = logs.iter().map(|log| log.sync_point().unwrap()).collect();
+        match SyncPoint::job(points.iter()) {
+            crate::env::SyncJob::All(roots) => roots,
+            job => panic!("{job:?}"),
+        }
+    };
+    assert_eq!(roots(&[&logs[0], &logs[2], &logs[4], &logs[6]]), [PathBuf::from("/a")]);
+    assert_eq!(roots(&logs.iter().collect::<Vec<_>>()), ["/a", "/b"].map(PathBuf::from));
+}
+
+#[test]
+fn a_failed_sync_of_a_checkpoint_is_told_from_a_full_disk() {
+    let disk = MemoryDisk::new();
+    let manager = try_open(&disk, manager_settings(&["/logs"])).unwrap();
+    create(&manager, &named("t", 0));
+    disk.faults.is_full.store(true, Ordering::Relaxed);
+    assert!(matches!(manager.checkpoint(), Err(LogError::Disk(_))));
+    disk.faults.is_full.store(false, Ordering::Relaxed);
+    disk.faults.fails_sync.store(true, Ordering::Relaxed);
+    assert!(matches!(manager.checkpoint(), Err(LogError::Sync(_))));
+}
+
+#[test]
+fn an_error_of_one_log_keeps_no_other_from_its_upkeep() {
+    let disk = MemoryDisk::new();
+    let manager = try_open(&disk, manager_settings(&["/logs"])).unwrap();
+    let (bad, good) = (create(&manager, &named("t", 0)), create(&manager, &named("t", 1)));
+    for log in [&bad, &good] {
+        append(log, &["value"], Durability::Written);
+    }
+    disk.faults.break_at("/logs/t-0");
+    let late = at(8 * 24 * 3_600_000);
+    manager.clean_up(late).unwrap_err();
+    assert_eq!((bad.log_start_offset(), good.log_start_offset()), (Offset(0), Offset(1)));
+}
+
+#[test]
+fn a_log_that_cannot_be_closed_keeps_only_the_mark_from_its_directory() {
+    let disk = MemoryDisk::new();
+    let manager = try_open(&disk, manager_settings(&["/logs"])).unwrap();
+    for index in 0..2 {
+        append(&create(&manager, &named("t", index)), &["value"], Durability::Written);
+    }
+    disk.faults.break_at("/logs/t-0/00000000000000000001.snapshot");
+    manager.shutdown(1).unwrap();
+    assert!(disk.read("/logs/.kafka_cleanshutdown").is_none());
+    assert!(disk.read("/logs/t-1/00000000000000000001.snapshot").is_some(), "the other is complete");
+    let recovery_points = disk.read("/logs/recovery-point-offset-checkpoint").unwrap();
+    assert_eq!(recovery_points, b"0\n2\nt 0 0\nt 1 1\n", "what is not complete has to be recovered");
+}
+
+#[test]
+fn a_directory_that_cannot_be_opened_is_offline_as_long_as_another_is_not() {
+    let disk = MemoryDisk::new();
+    let manager = try_open(&disk, manager_settings(&["/a", "/b"])).unwrap();
+    let cluster_id = manager.cluster_id().to_owned();
+    drop(manager);
+    disk.faults.break_at("/a");
+    let manager = try_open(&disk, manager_settings(&["/a", "/b"])).unwrap();
+    let online: Vec<bool> = manager.directories().iter().map(|directory| directory.is_online).collect();
+    assert_eq!((online, manager.cluster_id()), (vec![false, true], &*cluster_id));
+    manager.shutdown(1).unwrap();
+    drop(manager);
+    assert!(matches!(try_open(&disk, manager_settings(&["/a"])), Err(LogError::Disk(_))));
+}
+
+#[test]
+fn a_new_log_avoids_a_full_directory_and_an_unknown_space_changes_nothing() {
+    let disk = MemoryDisk::new();
+    let settings = LogManagerSettings { free_bytes_min: 1_000, ..manager_settings(&["/a", "/b"]) };
+    let manager = try_open(&disk, settings).unwrap();
+    disk.free.store(1, Ordering::Relaxed);
+    disk.faults.break_at("/b");
+    manager.check_free_space();
+    let full: Vec<bool> = manager.directories().iter().map(|directory| directory.is_full).collect();
+    assert_eq!(full, [true, false]);
+    disk.faults.repair();
+    for index in 0..2 {
+        assert_eq!(&*create(&manager, &named("t", index)).log_directory(), Path::new("/b"));
+    }
+}
+
+#[test]
 fn a_log_of_another_topic_id_is_not_given_out() {
     let manager = try_open(&MemoryDisk::new(), manager_settings(&["/logs"])).unwrap();
     create(&manager, &named("t", 0));

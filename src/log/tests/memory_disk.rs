@@ -30,10 +30,14 @@ pub(crate) struct Faults {
     pub(crate) fails_truncate: AtomicBool,
     /// Syncs fail.
     pub(crate) fails_sync: AtomicBool,
-    /// Bytes read so far.
+    /// How often something was read so far.
     pub(crate) reads: AtomicUsize,
+    /// The longest read so far.
+    pub(crate) read_bytes_max: AtomicUsize,
     /// Renames fail.
     pub(crate) fails_rename: AtomicBool,
+    /// Nothing at or below this path can be opened, renamed or removed, nor its space be told.
+    pub(crate) broken: Mutex<Option<PathBuf>>,
     /// This directory cannot be listed.
     pub(crate) unreadable: Mutex<Option<PathBuf>>,
 }
@@ -74,6 +78,7 @@ impl DiskFile for MemoryFile {
         let read = buffer.len().min(content.bytes.len() - start);
         buffer[..read].copy_from_slice(&content.bytes[start..start + read]);
         self.faults.reads.fetch_add(1, Ordering::Relaxed);
+        self.faults.read_bytes_max.fetch_max(buffer.len(), Ordering::Relaxed);
         Ok(read)
     }
 
@@ -183,6 +188,27 @@ impl MemoryDisk {
     }
 }
 
+impl Faults {
+    fn check(&self, operation: &'static str, path: &Path) -> Result<(), DiskError> {
+        match &*self.broken.lock().unwrap() {
+            Some(broken) if path.starts_with(broken) => {
+                Err(DiskError::Io { operation, path: path.to_path_buf(), source: io::Error::other("made to fail") })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Breaks this path.
+    pub(crate) fn break_at(&self, path: &str) {
+        *self.broken.lock().unwrap() = Some(PathBuf::from(path));
+    }
+
+    /// Repairs it.
+    pub(crate) fn repair(&self) {
+        *self.broken.lock().unwrap() = None;
+    }
+}
+
 fn not_found(path: &Path) -> DiskError {
     DiskError::NotFound { path: path.to_path_buf() }
 }
@@ -200,6 +226,7 @@ impl Drop for MemoryLock {
 
 impl Disk for MemoryDisk {
     fn open(&self, path: &Path, mode: OpenMode) -> Result<Arc<dyn DiskFile>, DiskError> {
+        self.faults.check("open", path)?;
         let mut files = self.files.lock().unwrap();
         let makes = matches!(mode, OpenMode::Create | OpenMode::CreateEmpty);
         if !files.contains_key(path) {
@@ -251,6 +278,7 @@ impl Disk for MemoryDisk {
     }
 
     fn rename(&self, from: &Path, to: &Path) -> Result<(), DiskError> {
+        self.faults.check("rename", from)?;
         if self.faults.fails_rename.load(Ordering::Relaxed) {
             let source = io::Error::other("made to fail");
             return Err(DiskError::Io { operation: "rename", path: from.to_path_buf(), source });
@@ -276,10 +304,12 @@ impl Disk for MemoryDisk {
     }
 
     fn remove_file(&self, path: &Path) -> Result<(), DiskError> {
+        self.faults.check("remove", path)?;
         self.files.lock().unwrap().remove(path).map(|_| ()).ok_or_else(|| not_found(path))
     }
 
     fn remove_directory(&self, path: &Path) -> Result<(), DiskError> {
+        self.faults.check("remove directory", path)?;
         let mut directories = self.directories.lock().unwrap();
         if !directories.contains(path) {
             return Err(not_found(path));
@@ -290,6 +320,10 @@ impl Disk for MemoryDisk {
     }
 
     fn sync_directory(&self, path: &Path) -> Result<(), DiskError> {
+        if self.faults.fails_sync.load(Ordering::Relaxed) {
+            let source = io::Error::other("made to fail");
+            return Err(DiskError::Io { operation: "sync directory", path: path.to_path_buf(), source });
+        }
         self.list(path).map(|_| ())
     }
 
@@ -307,7 +341,8 @@ impl Disk for MemoryDisk {
         Ok(())
     }
 
-    fn free_bytes(&self, _root: &Path) -> Result<u64, DiskError> {
+    fn free_bytes(&self, root: &Path) -> Result<u64, DiskError> {
+        self.faults.check("free space", root)?;
         Ok(u64::try_from(self.free.load(Ordering::Relaxed)).unwrap())
     }
 

@@ -290,10 +290,61 @@ fn records_of_a_broker_before_kafka_0_11_are_left_alone() {
     let crashed = disk.crash(everything);
     let manager = open_manager(&crashed, &["/logs"], &small(3), at(0));
     assert!(manager.get(&partition()).is_none());
-    assert_eq!(manager.unreadable().iter().collect::<Vec<_>>(), [&partition()]);
     let made = manager.create(at(0), &partition(), TopicId([7; 16]), Arc::new(small(3)), true);
     assert!(matches!(made, Err(LogError::Offline)));
     assert_eq!(crashed.read(path(0, "log")).unwrap(), old);
+}
+
+#[test]
+fn a_log_that_cannot_be_read_keeps_its_checkpoints_and_makes_a_shutdown_unclean() {
+    let disk = MemoryDisk::new();
+    drop(open_manager(&disk, &["/logs"], &LogSettings::default(), at(0)));
+    disk.create_directory(std::path::Path::new("/logs/topic-0")).unwrap();
+    let mut old = vec![0; 60];
+    old[11] = 48;
+    old[16] = 1;
+    disk.write(path(0, "log"), &old);
+    for name in ["recovery-point-offset-checkpoint", "log-start-offset-checkpoint"] {
+        disk.write(format!("/logs/{name}"), b"0\n1\ntopic 0 7\n");
+    }
+    disk.write(path(7, "log"), &old);
+    let manager = open_manager(&disk, &["/logs"], &LogSettings::default(), at(0));
+    assert!(manager.get(&partition()).is_none());
+    manager.shutdown(1).unwrap();
+    assert!(disk.read("/logs/.kafka_cleanshutdown").is_none());
+    for name in ["recovery-point-offset-checkpoint", "log-start-offset-checkpoint"] {
+        assert_eq!(disk.read(format!("/logs/{name}")).unwrap(), b"0\n1\ntopic 0 7\n", "{name}");
+    }
+}
+
+#[test]
+fn a_kill_after_the_checkpoints_have_settled_reads_only_what_came_later() {
+    let disk = MemoryDisk::new();
+    let (manager, log) = open(&disk, LogSettings::default());
+    append(&log, &["a"], Durability::Written);
+    let mut syncs = 0;
+    while log.owes_sync() {
+        let point = log.sync_point().unwrap();
+        SyncPoint::job(std::iter::once(&point)).run(&*disk).unwrap();
+        log.synced(&point);
+        syncs += 1;
+        assert!(syncs < 5, "it comes to an end");
+    }
+    manager.checkpoint().unwrap();
+    assert_eq!(disk.read("/logs/recovery-point-offset-checkpoint").unwrap(), b"0\n1\ntopic 0 1\n");
+    assert_eq!(disk.read("/logs/topic-0/leader-epoch-checkpoint").unwrap(), b"0\n1\n0 0\n");
+}
+
+#[test]
+fn a_start_with_nothing_new_writes_no_file() {
+    let disk = MemoryDisk::new();
+    let (manager, log) = open(&disk, LogSettings::default());
+    append(&log, &["a"], Durability::Written);
+    log.become_leader(LeaderEpoch(3));
+    manager.shutdown(1).unwrap();
+    let (_manager, log) = open(&disk.crash(everything), LogSettings::default());
+    log.become_leader(LeaderEpoch(3));
+    assert!(!log.owes_sync(), "the epoch that begins at the end was on disk");
 }
 
 #[test]
@@ -375,4 +426,41 @@ fn a_segment_rolled_right_at_the_recovery_point_is_recovered_too() {
     let (_manager, log) = open(&disk.crash(|_, synced, _| synced), settings);
     let data = log.read(Offset(0), 1 << 20, FetchIsolation::TransactionCommitted, true).unwrap();
     assert_eq!(data.aborted_transactions.unwrap().len(), 1, "its transaction index was not on disk yet");
+}
+
+#[test]
+fn a_wrong_index_entry_keeps_nobody_from_good_records() {
+    let disk = filled(5);
+    let (manager, log) = open(&disk.crash(everything), small(5));
+    let expected = read_all(&log, Offset(0));
+    manager.shutdown(1).unwrap();
+    drop((manager, log));
+    let (manager, _log) = open(&disk, small(5));
+    manager.shutdown(1).unwrap();
+    drop(manager);
+    let intact = disk.read(path(0, "index")).unwrap();
+    assert!(intact.len() >= 16, "{intact:?}");
+    for position in [1, 100, 0x7fff_ffff_u32] {
+        for entry in 0..intact.len() / 8 {
+            let damaged = disk.crash(everything);
+            let mut bytes = intact.clone();
+            bytes[8 * entry + 4..8 * entry + 8].copy_from_slice(&position.to_be_bytes());
+            damaged.write(path(0, "index"), &bytes);
+            let (_manager, log) = open(&damaged, small(5));
+            assert_eq!(read_all(&log, Offset(0)), expected, "entry {entry} at {position}");
+        }
+    }
+}
+
+#[test]
+fn a_batch_that_claims_to_be_huge_does_not_become_memory() {
+    let disk = filled(20);
+    let mut bytes = disk.read(path(0, "log")).unwrap();
+    bytes[8..12].copy_from_slice(&(20_i32 << 20).to_be_bytes());
+    bytes.resize(21 << 20, 0);
+    disk.write(path(0, "log"), &bytes);
+    let crashed = disk.crash(everything);
+    let (_manager, log) = open(&crashed, small(20));
+    assert_eq!(log.log_end_offset(), Offset(0));
+    assert!(crashed.faults.read_bytes_max.load(std::sync::atomic::Ordering::Relaxed) <= 1 << 20);
 }

@@ -101,6 +101,52 @@ fn delete_records_moves_the_start_up_to_the_high_watermark_and_never_back() {
 }
 
 #[test]
+fn an_idle_log_that_expires_lets_go_of_its_files_at_once() {
+    let disk = MemoryDisk::new();
+    let settings = LogSettings { retention_ms: 5_000, file_delete_delay_ms: 0, ..LogSettings::default() };
+    let (_manager, log) = open(&disk, settings);
+    append_at(&log, 0, Durability::Synced);
+    for _ in 0..2 {
+        log.synced(&log.sync_point().unwrap());
+    }
+    assert!(!log.owes_sync());
+    assert_eq!(log.delete_old_segments(at(6_000)).unwrap(), 1);
+    log.maintain(at(7_000)).unwrap();
+    log.maintain(at(8_000)).unwrap();
+    assert!(disk.open_handles() <= 1, "only the snapshot of the producers waits for a sync");
+    assert!(log.owes_sync(), "the new names are not on disk yet");
+    for _ in 0..2 {
+        log.synced(&log.sync_point().unwrap());
+    }
+    log.maintain(at(9_000)).unwrap();
+    assert_eq!((log.owes_sync(), disk.open_handles()), (false, 0));
+}
+
+#[test]
+fn on_a_full_disk_all_but_the_active_segment_go() {
+    let disk = MemoryDisk::new();
+    let (_manager, log) = log_with(&disk, LogSettings { retention_ms: 5_000, ..LogSettings::default() });
+    disk.faults.is_full.store(true, std::sync::atomic::Ordering::Relaxed);
+    log.delete_old_segments(at(1_000_000)).expect_err("a new segment finds no room");
+    assert_eq!((log.log_start_offset(), log.segments()), (Offset(8), 1));
+    assert!(!log.is_offline());
+}
+
+#[test]
+fn a_segment_whose_files_cannot_be_renamed_stays_and_goes_later() {
+    let disk = MemoryDisk::new();
+    let settings = LogSettings { retention_ms: -1, retention_bytes: i64::from(5 * one()), ..LogSettings::default() };
+    let (_manager, log) = log_with(&disk, settings);
+    disk.faults.break_at("/logs/topic-0/00000000000000000002.log");
+    log.delete_old_segments(at(1)).unwrap_err();
+    assert_eq!((log.log_start_offset(), log.segments()), (Offset(4), 4), "what may not be read is gone for readers");
+    disk.faults.repair();
+    assert_eq!(log.delete_old_segments(at(1)).unwrap(), 1);
+    assert_eq!(log.segments(), 3);
+    assert_eq!(read_all(&log, Offset(4)).len(), 6);
+}
+
+#[test]
 fn files_of_removed_segments_stay_for_the_delay() {
     let disk = MemoryDisk::new();
     let settings = LogSettings { retention_bytes: 0, file_delete_delay_ms: 60_000, ..LogSettings::default() };

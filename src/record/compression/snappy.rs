@@ -1,7 +1,7 @@
 //! Snappy blocks in the framing of the Java library (xerial): a header of 16 bytes, then blocks with their length in front.
 //! A single block without any framing is read too, as Kafka does.
 //!
-//! It must not know bounds: the façade has them. A block's claim is believed only as far as Snappy can compress.
+//! It must not know bounds but the one that it is given. A block's claim is believed only as far as that, and as Snappy can compress.
 
 use std::io::{self, Read};
 
@@ -39,18 +39,20 @@ pub(super) struct Reader<'a> {
     rest: &'a [u8],
     is_framed: bool,
     block: &'a mut Vec<u8>,
+    /// The longest block.
+    block_bytes_max: usize,
     position: usize,
 }
 
 impl<'a> Reader<'a> {
     /// Looks whether `input` is framed.
-    pub(super) fn new(input: &'a [u8], block: &'a mut Vec<u8>) -> io::Result<Reader<'a>> {
+    pub(super) fn new(input: &'a [u8], block: &'a mut Vec<u8>, block_bytes_max: usize) -> io::Result<Reader<'a>> {
         if input.is_empty() {
             return Err(invalid("empty"));
         }
         block.clear();
         let is_framed = input.starts_with(MAGIC);
-        Ok(Reader { rest: input, is_framed, block, position: 0 })
+        Ok(Reader { rest: input, is_framed, block, block_bytes_max, position: 0 })
     }
 
     /// Decompresses the next block; `false` at the end.
@@ -60,7 +62,7 @@ impl<'a> Reader<'a> {
             return Ok(false);
         };
         let claimed = snap::raw::decompress_len(compressed)?;
-        if claimed > compressed.len().saturating_mul(RATIO_MAX) {
+        if claimed > compressed.len().saturating_mul(RATIO_MAX).min(self.block_bytes_max) {
             return Err(invalid("a block claims more than it can hold"));
         }
         self.position = 0;

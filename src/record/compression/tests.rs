@@ -58,7 +58,7 @@ fn a_bomb_takes_no_more_memory_than_twice_the_bound() {
         let mut decompressor = Decompressor::new();
         let mut output = Vec::new();
         let bound = 100_000;
-        decompressor.reader(codec, &bomb).unwrap().take(bound).read_to_end(&mut output).unwrap();
+        decompressor.reader(codec, &bomb, usize::MAX).unwrap().take(bound).read_to_end(&mut output).unwrap();
         assert!(output.capacity() <= 2 * bound as usize, "{codec}: {}", output.capacity());
         assert!(decompressor.snappy_block.capacity() <= 2 * bound as usize);
         assert!(matches!(decompress(codec, &bomb, 100_000), Err(CompressionError::TooLarge { .. })));
@@ -200,4 +200,15 @@ proptest! {
             let _ = decompress(codec, &compressed, 1 << 20);
         }
     }
+}
+
+#[test]
+fn a_snappy_block_that_claims_more_than_the_bound_takes_no_memory() {
+    let block = snap::raw::Encoder::new().compress_vec(&vec![0; 1 << 20]).unwrap();
+    let mut decompressor = Decompressor::new();
+    assert_eq!(decompressor.decompress(CompressionType::Snappy, &block, 1 << 20).unwrap().len(), 1 << 20);
+    let mut decompressor = Decompressor::new();
+    let reader = decompressor.reader(CompressionType::Snappy, &block, (1 << 20) - 1).unwrap();
+    reader.take(1).read_to_end(&mut Vec::new()).unwrap_err();
+    assert_eq!(decompressor.snappy_block.capacity(), 0);
 }
