@@ -24,6 +24,15 @@ pub(crate) enum Ending {
     Orderly,
 }
 
+/// A time at which the broker goes down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PlannedCrash {
+    pub(crate) at: Instant,
+    pub(crate) crash: Crash,
+    /// Not between two steps, but in the middle of a later one, just before one of its effects on the disk.
+    pub(crate) is_before_effect: bool,
+}
+
 /// The plan.
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
@@ -36,7 +45,7 @@ pub(crate) struct Plan {
     /// The broker may hold so few bytes of requests that one large frame takes them all, and garbage is often just that.
     pub(crate) has_little_memory: bool,
     /// When the broker goes down, and how.
-    pub(crate) crashes: Vec<(Instant, Crash)>,
+    pub(crate) crashes: Vec<PlannedCrash>,
     /// How long faults are about, at most.
     pub(crate) chaos_ns: u64,
     /// How the time of faults ends.
@@ -61,7 +70,8 @@ impl Plan {
         let number = |number: u64| u32::try_from(number).unwrap_or(0);
         Plan {
             layout,
-            producers: (0..producers).map(|client| producer(seed, number(client))).collect(),
+            // From 1 on, so that the names of a client and of a connection, which begins with its client's, never meet.
+            producers: (1..=producers).map(|client| producer(seed, number(client))).collect(),
             consumers: (0..consumers).map(|client| consumer(seed, 100 + number(client))).collect(),
             members: (0..members).map(|client| member(seed, 160 + number(client))).collect(),
             garbage: number(garbage),
@@ -122,16 +132,18 @@ fn layout(seed: u64) -> Layout {
 }
 
 /// When the broker of this seed goes down, and how.
-fn crashes(seed: u64) -> Vec<(Instant, Crash)> {
+fn crashes(seed: u64) -> Vec<PlannedCrash> {
     let draw = draw_config(seed, Site::BrokerCrash, 1);
     let count = one_of(draw, &[0, 0, 1, 1, 2]);
-    let times: BTreeMap<u64, Crash> = (0..count)
+    let times: BTreeMap<u64, PlannedCrash> = (0..count)
         .map(|index| {
             let crash = if draw.part(10 + index).happens(600_000) { Crash::Power } else { Crash::Process };
-            (draw.part(20 + index).between(2_000_000, 300_000_000), crash)
+            let at = draw.part(20 + index).between(2_000_000, 300_000_000);
+            let is_before_effect = draw.part(30 + index).happens(500_000);
+            (at, PlannedCrash { at: Instant(at), crash, is_before_effect })
         })
         .collect();
-    times.into_iter().map(|(at, crash)| (Instant(at), crash)).collect()
+    times.into_values().collect()
 }
 
 fn producer(seed: u64, client: u32) -> ProducerProfile {

@@ -33,12 +33,23 @@ enum CommitOutcome {
     Refused,
 }
 
+impl Commit {
+    fn acknowledged(&self) -> Option<u64> {
+        match self.outcome {
+            CommitOutcome::Acknowledged(at) => Some(at),
+            CommitOutcome::Unknown | CommitOutcome::Refused => None,
+        }
+    }
+}
+
 /// The history of the only group.
 #[derive(Debug, Default)]
 pub(crate) struct GroupHistory {
     ticks: u64,
     owners: BTreeMap<(i32, i32), String>,
     commits: BTreeMap<CommitId, Commit>,
+    /// By partition: the tick at which the last fetch began that found what was committed.
+    judged: BTreeMap<i32, u64>,
 }
 
 impl GroupHistory {
@@ -84,11 +95,8 @@ impl GroupHistory {
     }
 
     /// A fetch that was sent at tick `began` found this. Says whether it is a commit that was acknowledged.
-    pub(crate) fn fetched(&self, began: u64, partition: i32, offset: i64, name: &str) -> Result<bool, Violation> {
-        let acknowledged = |commit: &Commit| match commit.outcome {
-            CommitOutcome::Acknowledged(at) => Some(at),
-            CommitOutcome::Unknown | CommitOutcome::Refused => None,
-        };
+    pub(crate) fn fetched(&mut self, began: u64, partition: i32, offset: i64, name: &str) -> Result<bool, Violation> {
+        self.judged.insert(partition, began);
         let found = self.commits.iter().find(|(id, _)| id.to_string() == name).map(|(_, commit)| commit);
         let is_foreign = match found {
             Some(found) => found.partition != partition || found.offset != offset,
@@ -99,19 +107,34 @@ impl GroupHistory {
         }
         // One without an answer may take effect at any time. One that was answered is over, and gives way to all that were sent later.
         let since = match found {
-            Some(found) => acknowledged(found),
+            Some(found) => found.acknowledged(),
             None => Some(0),
         };
         let newer = self.commits.values().find(|commit| {
-            let is_settled = acknowledged(commit).is_some_and(|at| at < began);
+            let is_settled = commit.acknowledged().is_some_and(|at| at < began);
             commit.partition == partition && is_settled && since.is_some_and(|since| commit.sent > since)
         });
         match newer {
             Some(newer) => {
                 Err(Violation::CommitLost { partition, acknowledged: newer.offset, sent: newer.sent, found: offset })
             }
-            None => Ok(found.is_some_and(|found| acknowledged(found).is_some())),
+            None => Ok(found.is_some_and(|found| found.acknowledged().is_some())),
         }
+    }
+
+    /// The acknowledged commits whose partition nobody looked at afterwards: what is not looked at is not known to be there.
+    pub(crate) fn verdict(&self) -> Vec<Violation> {
+        let is_open = |commit: &&Commit| {
+            let judged = self.judged.get(&commit.partition).copied().unwrap_or(0);
+            commit.acknowledged().is_some_and(|at| at >= judged)
+        };
+        let open = self.commits.values().filter(is_open);
+        let unseen = |commit: &Commit| Violation::CommitUnseen {
+            partition: commit.partition,
+            acknowledged: commit.offset,
+            sent: commit.sent,
+        };
+        open.map(unseen).collect()
     }
 }
 
@@ -145,6 +168,18 @@ mod tests {
         assert!(history.fetched(began, 0, 5, &refused.to_string()).is_err());
         assert!(history.fetched(began, 0, 7, "").is_err());
         assert_eq!(history.fetched(began, 0, -1, ""), Ok(false));
+    }
+
+    #[test]
+    fn an_acknowledged_commit_must_be_looked_for_at_the_end() {
+        let mut history = GroupHistory::default();
+        let commit = history.committing(0, 5);
+        assert!(history.verdict().is_empty(), "nobody knows what became of it");
+        history.committed(commit);
+        assert_eq!(history.verdict().len(), 1);
+        let began = history.tick();
+        assert_eq!(history.fetched(began, 0, 5, &commit.to_string()), Ok(true));
+        assert!(history.verdict().is_empty());
     }
 
     #[test]

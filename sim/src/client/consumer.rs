@@ -55,6 +55,7 @@ pub(crate) struct Consumer {
     positions: BTreeMap<i32, Position>,
     /// What a loss of unsynced records may take back is forgotten when there was one.
     losses: u32,
+    losses_when_asked: u32,
     is_done: bool,
 }
 
@@ -70,6 +71,7 @@ impl Consumer {
             is_prepared: false,
             positions: BTreeMap::new(),
             losses: 0,
+            losses_when_asked: 0,
             is_done: false,
         }
     }
@@ -85,6 +87,7 @@ impl Consumer {
             connection.send(context, (ApiKey::Metadata, METADATA_VERSION), &request, true);
             return;
         }
+        self.losses_when_asked = context.history.losses();
         let draw = context.world.value(Site::ClientAction, u64::from(self.profile.client));
         let partition_bytes_max = i32::try_from(draw.part(0).between(1, 4_000)).unwrap_or(1);
         let partitions = self.positions.iter().map(|(partition, position)| FetchPartition {
@@ -197,7 +200,14 @@ impl Consumer {
                 let epoch = batch.partition_leader_epoch().0;
                 let value = record.value.and_then(Value::from_bytes);
                 context.history.seen(
-                    Seen { client: self.profile.client, partition, epoch, offset, high_watermark },
+                    Seen {
+                        client: self.profile.client,
+                        partition,
+                        epoch,
+                        offset,
+                        high_watermark,
+                        losses: self.losses_when_asked,
+                    },
                     position.offset,
                     value,
                 );

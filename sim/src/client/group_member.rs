@@ -91,7 +91,11 @@ pub(crate) struct GroupMember {
     /// The commits that are on their way, and when the open fetch was sent.
     commits: Vec<(i32, CommitId)>,
     fetch_began: u64,
+    /// It was sent in a calm run: no partition may be missing in the answer.
+    fetches_all: bool,
     rounds_left: u32,
+    /// It may have left already, without having been told so.
+    has_asked_to_leave: bool,
     is_done: bool,
 }
 
@@ -112,7 +116,9 @@ impl GroupMember {
             owned: Vec::new(),
             commits: Vec::new(),
             fetch_began: 0,
+            fetches_all: false,
             rounds_left: profile.rounds,
+            has_asked_to_leave: false,
             is_done: false,
         }
     }
@@ -121,7 +127,6 @@ impl GroupMember {
         self.connection = None;
         // What was committed without an answer stays unknown for ever.
         self.commits.clear();
-        self.is_done |= self.task == Task::Leave;
         self.task = Task::Find;
         self.retry_at = Some(later(context, RETRY_NS));
     }
@@ -143,6 +148,7 @@ impl GroupMember {
                     connection.send(context, (ApiKey::Heartbeat, 4), &request, true);
                 }
                 Task::Leave => {
+                    self.has_asked_to_leave = true;
                     let members = vec![MemberIdentity { member_id: &self.member_id, ..Default::default() }];
                     let request = LeaveGroupRequest { group_id: GROUP, members, ..Default::default() };
                     connection.send(context, (ApiKey::LeaveGroup, 5), &request, true);
@@ -203,7 +209,12 @@ impl GroupMember {
 
     fn ask_committed(&mut self, context: &mut ClientContext<'_>, connection: &mut ClientConnection) {
         self.fetch_began = context.history.groups().tick();
-        let partition_indexes = self.owned.iter().map(|owned| owned.partition).collect();
+        // In a calm run it asks for what others own too, so that every commit is looked for in the end.
+        let partition_indexes = match context.is_calm {
+            true => (0..self.partition_count).collect(),
+            false => self.owned.iter().map(|owned| owned.partition).collect(),
+        };
+        self.fetches_all = context.is_calm;
         let topics = vec![OffsetFetchRequestTopics { name: self.topic, topic_id: self.topic_id, partition_indexes }];
         let group = OffsetFetchRequestGroup { group_id: GROUP, topics: Some(topics), ..Default::default() };
         let request = OffsetFetchRequest { groups: vec![group], ..Default::default() };
@@ -252,7 +263,11 @@ impl GroupMember {
             Task::Find => {
                 let response = FindCoordinatorResponse::decode(decoder, version)?;
                 let of_key = response.coordinators.first().map_or(response.error_code, |found| found.error_code);
-                self.task = if of_key == 0 { Task::Metadata } else { self.again(context, Task::Find) };
+                self.task = match of_key {
+                    0 if self.has_asked_to_leave => Task::Leave,
+                    0 => Task::Metadata,
+                    _ => self.again(context, Task::Find),
+                };
             }
             Task::Metadata => {
                 let response = MetadataResponse::decode(decoder, version)?;
@@ -277,8 +292,8 @@ impl GroupMember {
                 self.task = self.after(context, response.error_code);
             }
             Task::Leave => {
-                LeaveGroupResponse::decode(decoder, version)?;
-                self.is_done = true;
+                let response = LeaveGroupResponse::decode(decoder, version)?;
+                self.take_leave(context, &response);
             }
         }
         Ok(())
@@ -322,11 +337,12 @@ impl GroupMember {
             return;
         }
         let partitions = response.groups.iter().flat_map(|group| &group.topics).flat_map(|topic| &topic.partitions);
+        let mut judged = 0;
         for fetched in partitions.filter(|fetched| fetched.error_code == 0) {
             let (partition, offset) = (fetched.partition_index, fetched.committed_offset);
             let name = fetched.metadata.unwrap_or_default();
-            let judged = context.history.groups().fetched(self.fetch_began, partition, offset, name);
-            match judged {
+            judged += 1;
+            match context.history.groups().fetched(self.fetch_began, partition, offset, name) {
                 Ok(is_acknowledged) => {
                     if let Some(owned) = self.owned.iter_mut().find(|owned| owned.partition == partition) {
                         owned.committed = is_acknowledged.then_some(offset);
@@ -335,7 +351,9 @@ impl GroupMember {
                 Err(violation) => context.history.violate(violation),
             }
         }
-        self.task = Task::Ends { commits: false };
+        // With every fault over, every partition has an answer in the end.
+        let is_whole = !self.fetches_all || judged == self.partition_count;
+        self.task = if is_whole { Task::Ends { commits: false } } else { self.again(context, Task::Committed) };
     }
 
     fn take_ends(&mut self, context: &mut ClientContext<'_>, commits: bool, response: &ListOffsetsResponse<'_>) {
@@ -374,6 +392,23 @@ impl GroupMember {
             }
         }
         self.task = self.after(context, outcomes.first().map_or(0, |(_, error)| *error));
+    }
+
+    /// It has left if it is told so, or if the group does not know it any more.
+    fn take_leave(&mut self, context: &mut ClientContext<'_>, response: &LeaveGroupResponse<'_>) {
+        let of_member = response.members.first().map_or(0, |member| member.error_code);
+        let error = if response.error_code == 0 { of_member } else { response.error_code };
+        match ErrorCode::from_code(error) {
+            ErrorCode::None | ErrorCode::UnknownMemberId => self.is_done = true,
+            ErrorCode::NotCoordinator
+            | ErrorCode::CoordinatorNotAvailable
+            | ErrorCode::CoordinatorLoadInProgress => self.task = self.again(context, Task::Find),
+            error => {
+                let (client, member) = (self.profile.client, self.member_id.clone());
+                context.history.violate(Violation::CannotLeave { client, member, error });
+                self.is_done = true;
+            }
+        }
     }
 
     /// Tries the same again a little later.
@@ -469,11 +504,13 @@ impl Client for GroupMember {
             self.task = Task::Find;
             self.connection = Some(ClientConnection::open(self.profile.client, self.attempt, context));
         }
+        let mut has_asked = false;
         loop {
             let is_idle = self.connection.as_ref().is_some_and(|connection| connection.outstanding() == 0);
             if is_idle && self.retry_at.is_none_or(|at| at <= context.now()) {
                 self.retry_at = None;
                 self.ask(context);
+                has_asked = true;
             }
             let Some(connection) = &mut self.connection else { return None };
             match connection.pump(context) {
@@ -485,6 +522,11 @@ impl Client for GroupMember {
                         self.connection = None;
                         return None;
                     }
+                }
+                ConnectionNews::Nothing if has_asked && self.profile.habits.runs_away(context, self.profile.client) => {
+                    self.connection.take().into_iter().for_each(ClientConnection::reset);
+                    self.lose_connection(context);
+                    return self.retry_at;
                 }
                 ConnectionNews::Nothing => return self.deadline(context),
                 ConnectionNews::Over => {

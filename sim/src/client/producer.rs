@@ -45,6 +45,8 @@ struct Batch {
     partition: i32,
     /// Of its first record, -1 without idempotence.
     base_sequence: i32,
+    /// The number of its first value.
+    first_value: u32,
     sends: Vec<SendId>,
     bytes: Vec<u8>,
 }
@@ -191,6 +193,7 @@ impl Producer {
             }
             None => Lane::Connection(self.connection.as_ref()?.identity()),
         };
+        let first_value = self.next_value;
         let mut sends = Vec::new();
         for _ in 0..records {
             let value = Value { client: self.profile.client, sequence: self.next_value };
@@ -204,7 +207,7 @@ impl Producer {
         let number = self.next_number;
         self.next_number += 1;
         let bytes = builder.build().expect("a small batch can be built");
-        Some(Batch { number, partition, base_sequence, sends, bytes })
+        Some(Batch { number, partition, base_sequence, first_value, sends, bytes })
     }
 
     fn take_answer(&mut self, context: &mut ClientContext<'_>, (id, key, version): (i32, ApiKey, i16), body: &[u8]) {
@@ -275,17 +278,30 @@ impl Producer {
                 }
             }
             error if self.profile.is_idempotent => {
+                self.check_cause(context, &batch, error);
                 self.check_sequence(context, &batch, error);
                 self.retry_at = Some(later(context, RETRY_NS));
                 self.outcome_unknown(context, batch);
             }
             // The batch may be on disk all the same: unknown is never "nothing happened".
-            ErrorCode::KafkaStorageError | ErrorCode::RequestTimedOut | ErrorCode::UnknownServerError => {
+            error @ (ErrorCode::KafkaStorageError | ErrorCode::RequestTimedOut | ErrorCode::UnknownServerError) => {
+                self.check_cause(context, &batch, error);
                 self.outcome_unknown(context, batch);
             }
-            _ => batch.sends.into_iter().for_each(|send| context.history.refused(send)),
+            error => {
+                self.check_cause(context, &batch, error);
+                batch.sends.into_iter().for_each(|send| context.history.refused(send));
+            }
         }
         true
+    }
+
+    /// What is right is refused only if something is wrong with the disk.
+    fn check_cause(&self, context: &mut ClientContext<'_>, batch: &Batch, error: ErrorCode) {
+        if context.is_disk_sound {
+            let value = Value { client: self.profile.client, sequence: batch.first_value };
+            context.history.violate(Violation::RefusedWithoutCause { value, error });
+        }
     }
 
     /// A batch with no open one before it must find the sequence as the producer left it.
@@ -351,12 +367,14 @@ impl Client for Producer {
             }
             self.connect(context);
         }
+        let mut has_asked = false;
         loop {
             if self.retry_at.is_none_or(|at| at <= context.now()) {
                 self.prepare(context);
             }
             while self.may_produce(context) {
                 self.produce(context);
+                has_asked = true;
             }
             let Some(connection) = &mut self.connection else { return self.retry_at };
             match connection.pump(context) {
@@ -366,6 +384,11 @@ impl Client for Producer {
                         self.connection = None;
                         return None;
                     }
+                }
+                ConnectionNews::Nothing if has_asked && self.profile.habits.runs_away(context, self.profile.client) => {
+                    self.connection.take().into_iter().for_each(ClientConnection::reset);
+                    self.lose_connection(context);
+                    return self.retry_at;
                 }
                 ConnectionNews::Nothing => return self.deadline(context),
                 ConnectionNews::Over => {
