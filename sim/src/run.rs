@@ -7,9 +7,9 @@ use klamm::types::Instant;
 
 use crate::broker_machine::{BrokerMachine, unless_panicked};
 use crate::checker::{History, Violation};
-use crate::client::{Client, ClientContext, Consumer, Garbage, GroupMember, Producer};
+use crate::client::{Admin, Client, ClientContext, Consumer, Garbage, GroupMember, Producer};
 use crate::keyed::{Fired, Site, SiteKind};
-use crate::plan::{Ending, Plan, last_consumer, last_member};
+use crate::plan::{Ending, Plan, last_admin, last_consumer, last_member};
 use crate::scheduler::{Party, Scheduler};
 use crate::world::{Crash, World, WorldOptions};
 
@@ -145,6 +145,9 @@ impl Run {
         for profile in run.plan.members.clone() {
             run.seat(profile.client, Box::new(GroupMember::new(profile, TOPIC)));
         }
+        if let Some(profile) = run.plan.admin {
+            run.seat(profile.client, Box::new(Admin::new(profile)));
+        }
         if run.plan.garbage > 0 {
             run.seat(150, Box::new(Garbage::new(150, run.plan.garbage, run.plan.has_little_memory)));
         }
@@ -165,6 +168,9 @@ impl Run {
         self.history.begin_final_reading();
         if !self.plan.members.is_empty() {
             self.seat(last_member().client, Box::new(GroupMember::new(last_member(), TOPIC)));
+        }
+        if self.plan.admin.is_some() {
+            self.seat(last_admin().client, Box::new(Admin::new(last_admin())));
         }
         self.seat(last_consumer().client, Box::new(Consumer::new(last_consumer(), TOPIC)));
         self.finish();

@@ -21,6 +21,8 @@ struct Commit {
     partition: i32,
     offset: i64,
     sent: u64,
+    /// Somebody had been told of a later generation when it was sent.
+    is_stale: bool,
     outcome: CommitOutcome,
 }
 
@@ -47,6 +49,10 @@ impl Commit {
 pub(crate) struct GroupHistory {
     ticks: u64,
     owners: BTreeMap<(i32, i32), String>,
+    /// The last generation that somebody was told of, and the start of the broker that told it: a power cut may take one back.
+    generation: (u32, i32),
+    /// What leaders gave to each member in each generation.
+    assignments: BTreeMap<(i32, String), Vec<Vec<u8>>>,
     commits: BTreeMap<CommitId, Commit>,
     /// By partition: the tick at which the last fetch began that found what was committed.
     judged: BTreeMap<i32, u64>,
@@ -70,17 +76,38 @@ impl GroupHistory {
         })
     }
 
+    /// A member was told that it is in this generation, by the broker of this start.
+    pub(crate) fn joined(&mut self, boot: u32, generation: i32) {
+        self.generation = self.generation.max((boot, generation));
+    }
+
+    /// The leader of this generation gives this to a member.
+    pub(crate) fn assigned(&mut self, generation: i32, member_id: &str, assignment: &[u8]) {
+        self.assignments.entry((generation, member_id.to_owned())).or_default().push(assignment.to_vec());
+    }
+
+    /// A member was told what it was given, which must be what a leader gave to it.
+    pub(crate) fn given(&self, generation: i32, member_id: &str, assignment: &[u8]) -> Option<Violation> {
+        let given = self.assignments.get(&(generation, member_id.to_owned()));
+        let is_right = given.is_some_and(|given| given.iter().any(|given| given == assignment));
+        (!is_right).then(|| Violation::AssignmentLost { generation, member: member_id.to_owned() })
+    }
+
     /// A commit is sent.
-    pub(crate) fn committing(&mut self, partition: i32, offset: i64) -> CommitId {
+    pub(crate) fn committing(&mut self, partition: i32, offset: i64, (boot, generation): (u32, i32)) -> CommitId {
         let sent = self.tick();
-        self.commits.insert(CommitId(sent), Commit { partition, offset, sent, outcome: CommitOutcome::Unknown });
+        let is_stale = boot == self.generation.0 && generation < self.generation.1;
+        let outcome = CommitOutcome::Unknown;
+        self.commits.insert(CommitId(sent), Commit { partition, offset, sent, is_stale, outcome });
         CommitId(sent)
     }
 
     /// A commit was acknowledged.
-    pub(crate) fn committed(&mut self, id: CommitId) {
+    pub(crate) fn committed(&mut self, id: CommitId) -> Option<Violation> {
         let tick = self.tick();
         self.settle(id, CommitOutcome::Acknowledged(tick));
+        let stale = self.commits.get(&id).filter(|commit| commit.is_stale)?;
+        Some(Violation::StaleCommit { partition: stale.partition, offset: stale.offset })
     }
 
     /// A commit was refused for good.
@@ -145,16 +172,16 @@ mod tests {
     #[test]
     fn an_acknowledged_commit_must_be_found_until_a_later_one_takes_its_place() {
         let mut history = GroupHistory::default();
-        let first = history.committing(0, 5);
-        history.committed(first);
+        let first = history.committing(0, 5, (1, 1));
+        assert_eq!(history.committed(first), None);
         let began = history.tick();
         assert!(history.fetched(began, 0, -1, "").is_err());
         assert_eq!(history.fetched(began, 0, 5, &first.to_string()), Ok(true));
-        let second = history.committing(0, 6);
+        let second = history.committing(0, 6, (1, 1));
         let began = history.tick();
         assert_eq!(history.fetched(began, 0, 5, &first.to_string()), Ok(true));
         assert_eq!(history.fetched(began, 0, 6, &second.to_string()), Ok(false));
-        history.committed(second);
+        assert_eq!(history.committed(second), None);
         let began = history.tick();
         assert!(history.fetched(began, 0, 5, &first.to_string()).is_err());
     }
@@ -162,7 +189,7 @@ mod tests {
     #[test]
     fn what_was_refused_or_never_committed_may_not_be_found() {
         let mut history = GroupHistory::default();
-        let refused = history.committing(0, 5);
+        let refused = history.committing(0, 5, (1, 1));
         history.refused(refused);
         let began = history.tick();
         assert!(history.fetched(began, 0, 5, &refused.to_string()).is_err());
@@ -173,13 +200,32 @@ mod tests {
     #[test]
     fn an_acknowledged_commit_must_be_looked_for_at_the_end() {
         let mut history = GroupHistory::default();
-        let commit = history.committing(0, 5);
+        let commit = history.committing(0, 5, (1, 1));
         assert!(history.verdict().is_empty(), "nobody knows what became of it");
-        history.committed(commit);
+        assert_eq!(history.committed(commit), None);
         assert_eq!(history.verdict().len(), 1);
         let began = history.tick();
         assert_eq!(history.fetched(began, 0, 5, &commit.to_string()), Ok(true));
         assert!(history.verdict().is_empty());
+    }
+
+    #[test]
+    fn a_commit_of_an_older_generation_may_not_be_acknowledged() {
+        let mut history = GroupHistory::default();
+        history.joined(1, 2);
+        let stale = history.committing(0, 5, (1, 1));
+        assert!(history.committed(stale).is_some());
+        let of_a_new_start = history.committing(0, 5, (2, 1));
+        assert_eq!(history.committed(of_a_new_start), None);
+    }
+
+    #[test]
+    fn a_member_must_be_given_what_a_leader_gave_to_it() {
+        let mut history = GroupHistory::default();
+        history.assigned(1, "a", b"all");
+        assert_eq!(history.given(1, "a", b"all"), None);
+        assert!(history.given(1, "a", b"").is_some());
+        assert!(history.given(2, "a", b"all").is_some());
     }
 
     #[test]

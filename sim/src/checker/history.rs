@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 
 use super::Violation;
+use super::admin_history::AdminHistory;
 use super::group_history::GroupHistory;
 use crate::client::Value;
 
@@ -88,6 +89,7 @@ pub struct History {
     is_final: bool,
     losses: u32,
     groups: GroupHistory,
+    admin: AdminHistory,
     violations: Vec<Violation>,
 }
 
@@ -155,6 +157,11 @@ impl History {
     /// What members of the group were told.
     pub(crate) fn groups(&mut self) -> &mut GroupHistory {
         &mut self.groups
+    }
+
+    /// What admins were told.
+    pub(crate) fn admin(&mut self) -> &mut AdminHistory {
+        &mut self.admin
     }
 
     pub(crate) fn violate(&mut self, violation: Violation) {

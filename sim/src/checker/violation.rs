@@ -53,6 +53,8 @@ pub enum Violation {
         "L9: {value} was read at offset {offset} of partition {partition} and is not there any more"
     )]
     ReadLost { value: Value, partition: i32, offset: i64 },
+    #[error("L9: client {client} has read up to {read} in an epoch of partition {partition} that is said to end at {end}")]
+    EpochEndsEarly { client: u32, partition: i32, read: i64, end: i64 },
     #[error("L2: offset {offset} of partition {partition} holds bytes that nobody wrote")]
     Foreign { partition: i32, offset: i64 },
     #[error("L13: the batch at offset {offset} of partition {partition} was served with a wrong checksum")]
@@ -71,8 +73,16 @@ pub enum Violation {
     ForeignCommit { partition: i32, offset: i64 },
     #[error("G4: the commit of offset {committed} of partition {partition} is there, and the records up to {end} only")]
     CommitAhead { partition: i32, committed: i64, end: i64 },
+    #[error("G3: offset {offset} of partition {partition} was committed by a member of an older generation")]
+    StaleCommit { partition: i32, offset: i64 },
+    #[error("G1: member {member} was not given in generation {generation} what the leader gave to it")]
+    AssignmentLost { generation: i32, member: String },
     #[error("G5: member {member} of client {client} cannot leave: {error:?}")]
     CannotLeave { client: u32, member: String, error: ErrorCode },
+    #[error("M1: that topic {name} is there is {is_there}, and the client was told otherwise")]
+    TopicNotAsTold { name: String, is_there: bool },
+    #[error("M2: topic {name} was configured with {told} and has {found:?}")]
+    ConfigNotAsTold { name: String, told: u32, found: Option<String> },
     #[error("N1: an answer on connection {connection:#x} that nobody asked for")]
     UnaskedAnswer { connection: u64 },
     #[error("N1: an answer on connection {connection:#x} that is not the next one's")]

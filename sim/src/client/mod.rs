@@ -2,16 +2,19 @@
 //!
 //! They speak Kafka through the broker's own codec and must not look into the broker.
 
+mod admin; // creates, alters and deletes topics
 mod connection; // frames over one simulated socket
 mod consumer; // reads everything, again and again
 mod garbage; // sends what no client should send
 mod group_member; // joins, commits, leaves
 mod habits; // how a client treats its connection
+mod link; // a connection at a time, made anew when it is gone
 mod producer; // writes values that tell who wrote them
 mod value; // what a record says
 
 pub use value::Value;
 
+pub(crate) use admin::{Admin, AdminProfile};
 pub(crate) use connection::{ClientConnection, ConnectionNews};
 pub(crate) use consumer::{Consumer, ConsumerProfile};
 pub(crate) use garbage::Garbage;
