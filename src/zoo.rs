@@ -67,7 +67,7 @@ bugs! {
     AssignmentLost = "assignment lost after the rebalance";
     /// A fetch session tells of records only together with a new high watermark.
     SessionForgetsRecords = "fetch session forgets records";
-    /// A decision about the cluster is answered when it is written, not when it is on the disk.
+    /// A decision about the cluster is answered with the next sync, whichever log that is of.
     DecisionBeforeFsync = "topic created before fsync";
 }
 

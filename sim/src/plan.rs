@@ -78,7 +78,7 @@ impl Plan {
             producers,
             consumers: (0..consumers).map(|client| consumer(seed, 100 + number(client), has_zstd)).collect(),
             members: (0..members).map(|client| member(seed, 160 + number(client))).collect(),
-            admin: draw.part(11).happens(400_000).then(|| admin(seed, 170)),
+            admin: draw.part(11).happens(300_000).then(|| admin(seed, 170)),
             garbage: number(garbage),
             has_little_memory,
             crashes: crashes(seed),

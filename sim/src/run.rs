@@ -420,8 +420,7 @@ impl Run {
             return self.panicked(message);
         }
         let limit = Instant(self.world.now().instant.0 + DRAIN_NS_MAX);
-        let is_drained =
-            |run: &Run| run.boot != boot || run.broker.as_ref().is_none_or(BrokerMachine::is_drained);
+        let is_drained = |run: &Run| run.boot != boot || run.broker.as_ref().is_none_or(BrokerMachine::is_drained);
         self.is_draining = true;
         let is_drained = self.until(limit, is_drained);
         self.is_draining = false;

@@ -35,6 +35,7 @@ use crate::metadata::{
 };
 use crate::protocol::{ApiKey, DecodeError};
 use crate::types::{BrokerId, ConnectionId, Instant, Now, Ticket, TopicId};
+use crate::zoo::{self, Bug};
 
 /// How to wake the roles that the handlers give work to.
 pub struct ApiWakers {
@@ -192,7 +193,9 @@ impl KafkaApis {
         Ok(match decided {
             Decided::Nothing(response) => word(&response),
             Decided::Appended => {
-                self.replica_manager.want_sync([self.controller.log()]);
+                if !zoo::is(Bug::DecisionBeforeFsync) {
+                    self.replica_manager.want_sync([self.controller.log()]);
+                }
                 Answer::Later
             }
         })
@@ -303,6 +306,9 @@ impl KafkaApis {
     pub fn watch_logs(&self, now: Now) -> Vec<Completion> {
         self.logs.manager().check_free_space();
         self.replica_manager.want_due_syncs(now);
+        if zoo::is(Bug::DecisionBeforeFsync) {
+            self.replica_manager.want_sync([self.controller.log()]);
+        }
         let mut completions = self.groups.load_again(now);
         if self.logs.has_missing() {
             completions.extend(self.follow(now, None));

@@ -49,11 +49,11 @@ pub enum Violation {
         "L9: client {client} read offset {offset} of partition {partition} above the high watermark {high_watermark}"
     )]
     AboveHighWatermark { client: u32, partition: i32, offset: i64, high_watermark: i64 },
-    #[error(
-        "L9: {value} was read at offset {offset} of partition {partition} and is not there any more"
-    )]
+    #[error("L9: {value} was read at offset {offset} of partition {partition} and is not there any more")]
     ReadLost { value: Value, partition: i32, offset: i64 },
-    #[error("L9: client {client} has read up to {read} in an epoch of partition {partition} that is said to end at {end}")]
+    #[error(
+        "L9: client {client} has read up to {read} in an epoch of partition {partition} that is said to end at {end}"
+    )]
     EpochEndsEarly { client: u32, partition: i32, read: i64, end: i64 },
     #[error("L2: offset {offset} of partition {partition} holds bytes that nobody wrote")]
     Foreign { partition: i32, offset: i64 },

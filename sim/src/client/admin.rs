@@ -81,12 +81,8 @@ impl Admin {
         self.is_open = !matches!(self.task, Task::List | Task::Describe);
         match self.task {
             Task::Create => {
-                let topic = CreatableTopic {
-                    name: &name,
-                    num_partitions: 1,
-                    replication_factor: 1,
-                    ..Default::default()
-                };
+                let topic =
+                    CreatableTopic { name: &name, num_partitions: 1, replication_factor: 1, ..Default::default() };
                 let request = CreateTopicsRequest { topics: vec![topic], ..Default::default() };
                 connection.send(context, (ApiKey::CreateTopics, 7), &request, true);
             }
@@ -98,15 +94,15 @@ impl Admin {
                 connection.send(context, (ApiKey::IncrementalAlterConfigs, 1), &request, true);
             }
             Task::Delete => {
-                let request = DeleteTopicsRequest { topic_names: vec![&name], timeout_ms: 60_000, ..Default::default() };
+                let request =
+                    DeleteTopicsRequest { topic_names: vec![&name], timeout_ms: 60_000, ..Default::default() };
                 connection.send(context, (ApiKey::DeleteTopics, 5), &request, true);
             }
             Task::List => {
                 let names = context.history.admin().names();
                 let topic = |name| MetadataRequestTopic { name: Some(name), ..Default::default() };
                 let topics = Some(names.iter().map(|name| topic(name.as_str())).collect());
-                let request =
-                    MetadataRequest { topics, allow_auto_topic_creation: false, ..Default::default() };
+                let request = MetadataRequest { topics, allow_auto_topic_creation: false, ..Default::default() };
                 connection.send(context, (ApiKey::Metadata, 12), &request, true);
             }
             Task::Describe => {

@@ -164,6 +164,12 @@ impl ClientConnection {
         ConnectionNews::Over
     }
 
+    /// Writes what can be written.
+    pub(crate) fn flush(&mut self, context: &ClientContext<'_>) {
+        // One that is torn anyway is told of errors by nobody.
+        let _ = self.write(context);
+    }
+
     /// Tears the connection, so that the broker learns of it by an error.
     pub(crate) fn reset(self) {
         self.socket.reset();

@@ -160,11 +160,7 @@ impl Consumer {
     fn ask_epoch_ends(&self, context: &ClientContext<'_>, connection: &mut ClientConnection) {
         let unsure = self.positions.iter().filter_map(|(partition, position)| Some((*partition, position.unsure_of?)));
         let partitions = unsure
-            .map(|(partition, leader_epoch)| OffsetForLeaderPartition {
-                partition,
-                leader_epoch,
-                ..Default::default()
-            })
+            .map(|(partition, leader_epoch)| OffsetForLeaderPartition { partition, leader_epoch, ..Default::default() })
             .collect();
         let topics = vec![OffsetForLeaderTopic { topic: self.topic, partitions }];
         let request = OffsetForLeaderEpochRequest { replica_id: -1, topics };
@@ -230,7 +226,13 @@ impl Consumer {
             if position.leader_epoch != partition.leader_epoch {
                 let goes_on = self.profile.asks_epoch_ends && is_same_topic && position.offset > 0;
                 let unsure_of = position.unsure_of.or(Some(position.read_in_epoch)).filter(|_| goes_on);
-                let kept = Position { unsure_of, leader_epoch: partition.leader_epoch, ..*position };
+                let kept = Position {
+                    offset: position.offset,
+                    read_in_epoch: position.read_in_epoch,
+                    losses: position.losses,
+                    unsure_of,
+                    ..fresh
+                };
                 *position = if goes_on { kept } else { fresh };
             }
         }

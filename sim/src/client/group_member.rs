@@ -90,6 +90,8 @@ pub(crate) struct GroupMember {
     /// It was sent in a calm run: no partition may be missing in the answer.
     fetches_all: bool,
     rounds_left: u32,
+    /// It has left its connection right behind a join.
+    has_vanished: bool,
     /// It may have left already, without having been told so.
     has_asked_to_leave: bool,
     is_done: bool,
@@ -112,6 +114,7 @@ impl GroupMember {
             fetch_began: 0,
             fetches_all: false,
             rounds_left: profile.rounds,
+            has_vanished: false,
             has_asked_to_leave: false,
             is_done: false,
         }
@@ -226,8 +229,13 @@ impl GroupMember {
 
     fn commit(&mut self, context: &mut ClientContext<'_>, connection: &mut ClientConnection) {
         let groups = context.history.groups();
-        self.commits =
-            self.owned.iter().map(|owned| (owned.partition, groups.committing(owned.partition, owned.end, (context.boot, self.generation)))).collect();
+        self.commits = self
+            .owned
+            .iter()
+            .map(|owned| {
+                (owned.partition, groups.committing(owned.partition, owned.end, (context.boot, self.generation)))
+            })
+            .collect();
         let names: Vec<String> = self.commits.iter().map(|(_, id)| id.to_string()).collect();
         let partitions = self.owned.iter().zip(&names).map(|(owned, name)| OffsetCommitRequestPartition {
             partition_index: owned.partition,
@@ -293,10 +301,15 @@ impl GroupMember {
     /// On a new connection some members go on as if nothing had happened since the last one; the group must know better.
     fn begin_again(&mut self, context: &ClientContext<'_>) -> Task {
         let draw = context.world.value(Site::ClientAction, u64::from(self.profile.client));
-        if self.owned.is_empty() || context.is_calm || draw.below(3) > 0 {
-            return Task::Join;
-        }
-        Task::Ends { commits: true }
+        let goes_on = std::mem::take(&mut self.has_vanished) || draw.below(3) == 0;
+        if goes_on && !self.owned.is_empty() && !context.is_calm { Task::Ends { commits: true } } else { Task::Join }
+    }
+
+    /// Whether it leaves its connection right behind a join, so that it does not hear of the generation that it will be in.
+    fn vanishes_from_join(&mut self, context: &ClientContext<'_>) -> bool {
+        let may = self.task == Task::Join && !self.owned.is_empty() && !context.is_calm;
+        self.has_vanished = may && context.world.value(Site::RunsAway, u64::from(self.profile.client)).happens(300_000);
+        self.has_vanished
     }
 
     fn take_join(&mut self, context: &mut ClientContext<'_>, response: &JoinGroupResponse<'_>) {
@@ -406,9 +419,9 @@ impl GroupMember {
         let error = if response.error_code == 0 { of_member } else { response.error_code };
         match ErrorCode::from_code(error) {
             ErrorCode::None | ErrorCode::UnknownMemberId => self.is_done = true,
-            ErrorCode::NotCoordinator
-            | ErrorCode::CoordinatorNotAvailable
-            | ErrorCode::CoordinatorLoadInProgress => self.task = self.again(context, Task::Find),
+            ErrorCode::NotCoordinator | ErrorCode::CoordinatorNotAvailable | ErrorCode::CoordinatorLoadInProgress => {
+                self.task = self.again(context, Task::Find)
+            }
             error => {
                 let (client, member) = (self.profile.client, self.member_id.clone());
                 context.history.violate(Violation::CannotLeave { client, member, error });
@@ -476,6 +489,10 @@ impl Client for GroupMember {
             if let Some(mut connection) = self.link.take_idle(context) {
                 self.ask(context, &mut connection);
                 self.link.give_back(connection);
+                if self.vanishes_from_join(context) {
+                    self.connection_lost();
+                    return Some(self.link.run_away(context));
+                }
             }
             match self.link.pump(context, self.may_wait()) {
                 LinkNews::Answer(_, _, version, body) => {

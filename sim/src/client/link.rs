@@ -136,8 +136,7 @@ impl Link {
         match news {
             ConnectionNews::Answer(id, api_key, version, body) => LinkNews::Answer(id, api_key, version, body),
             ConnectionNews::Nothing if self.has_asked && self.habits.runs_away(context, self.client) => {
-                self.connection.take().into_iter().for_each(ClientConnection::reset);
-                LinkNews::Lost(self.lose(context))
+                LinkNews::Lost(self.run_away(context))
             }
             ConnectionNews::Nothing => {
                 self.has_asked = false;
@@ -146,6 +145,15 @@ impl Link {
             }
             ConnectionNews::Over => LinkNews::Lost(self.lose(context)),
         }
+    }
+
+    /// Writes what is queued, tears the connection, and says when the client comes again.
+    pub(crate) fn run_away(&mut self, context: &ClientContext<'_>) -> Instant {
+        if let Some(mut connection) = self.connection.take() {
+            connection.flush(context);
+            connection.reset();
+        }
+        self.lose(context)
     }
 
     /// Closes it: the client is done.
