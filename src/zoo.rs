@@ -59,6 +59,16 @@ bugs! {
     DedupKeepsLastSequence = "dedup keeps only last sequence";
     /// Memory that one Processor gives back wakes no other that waits for it.
     MemoryWakesNobody = "memory given back wakes nobody";
+    /// What a group coordinator decided is answered when it is written, not when it is on the disk.
+    GroupAnswerBeforeFsync = "group answer before fsync";
+    /// A commit is taken from a member that knows an older generation only.
+    GenerationNotChecked = "generation not checked";
+    /// A member that asks for its assignment after the others have theirs gets none.
+    AssignmentLost = "assignment lost after the rebalance";
+    /// A fetch session tells of records only together with a new high watermark.
+    SessionForgetsRecords = "fetch session forgets records";
+    /// A decision about the cluster is answered with the next sync, whichever log that is of.
+    DecisionBeforeFsync = "topic created before fsync";
 }
 
 #[cfg(feature = "zoo")]

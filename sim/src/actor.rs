@@ -22,6 +22,8 @@ pub(crate) struct Actor {
     name: String,
     /// It has said that the broker cannot go on.
     has_stopped: bool,
+    /// It is not stepped any more, since the broker stops in order.
+    has_ended: bool,
     /// Its last step had work, so that there may be more.
     is_awake: bool,
     deadline: Option<Instant>,
@@ -56,12 +58,29 @@ impl Actor {
     }
 
     fn new(name: String, role: ActorRole) -> Actor {
-        Actor { role, name, has_stopped: false, is_awake: true, deadline: None }
+        Actor { role, name, has_stopped: false, has_ended: false, is_awake: true, deadline: None }
     }
 
     /// Whether it has said that the broker cannot go on.
     pub(crate) fn has_stopped(&self) -> bool {
         self.has_stopped
+    }
+
+    /// The broker stops in order: nothing new is accepted or read.
+    pub(crate) fn begin_drain(&mut self) {
+        match &mut self.role {
+            ActorRole::Acceptor(..) => self.has_ended = true,
+            ActorRole::Processor(processor, ..) => processor.begin_drain(),
+            ActorRole::Handler(..) | ActorRole::Background(..) => {}
+        }
+    }
+
+    /// Whether it holds no request that is not answered.
+    pub(crate) fn is_drained(&self) -> bool {
+        match &self.role {
+            ActorRole::Processor(processor, ..) => processor.is_drained(),
+            ActorRole::Acceptor(..) | ActorRole::Handler(..) | ActorRole::Background(..) => true,
+        }
     }
 
     /// Whether all that it does is upkeep by the clock, which nobody waits for.
@@ -86,7 +105,7 @@ impl Actor {
 
     /// Whether it may be stepped at `now`.
     pub(crate) fn is_runnable(&self, world: &World, now: Instant) -> bool {
-        if self.has_stopped {
+        if self.has_stopped || self.has_ended {
             return false;
         }
         let is_due = self.deadline.is_some_and(|deadline| deadline <= now);
@@ -104,7 +123,7 @@ impl Actor {
     pub(crate) fn next_due(&self) -> Option<Instant> {
         match &self.role {
             ActorRole::Background(_, _, Some(sync)) => Some(sync.due),
-            _ => self.deadline,
+            _ => self.deadline.filter(|_| !self.has_ended),
         }
     }
 

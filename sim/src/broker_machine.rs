@@ -130,7 +130,18 @@ impl BrokerMachine {
         self.actors.iter().map(|actor| actor.waits_for(now)).collect::<Vec<_>>().join(", ")
     }
 
-    /// Stops in order: everything synced, the clean-shutdown marker written. Nobody may be connected any more.
+    /// Begins to stop in order: nothing new is accepted or read, and what waits for data is answered.
+    pub(crate) fn begin_drain(&mut self) -> Result<(), String> {
+        self.actors.iter_mut().for_each(Actor::begin_drain);
+        unless_panicked(|| self.ending.drain(self.world.now()))
+    }
+
+    /// Whether everything that was in work is answered.
+    pub(crate) fn is_drained(&self) -> bool {
+        self.actors.iter().all(Actor::is_drained)
+    }
+
+    /// Stops in order: everything synced, the clean-shutdown marker written. To be called when everything is answered.
     pub(crate) fn shut_down(&self) -> Result<(), String> {
         self.ending.shut_down().map_err(|error| error.to_string())
     }

@@ -102,9 +102,6 @@ impl Kernel {
             inode.modified = wall;
         }
         self.disk.used = self.disk.used.saturating_add(limit);
-        if error.is_some() {
-            self.note(TraceKind::DiskFault, entity, limit);
-        }
         error.map_or(Ok(()), Err)
     }
 
@@ -156,6 +153,7 @@ impl Kernel {
             return Err(failure("rename", from, errno::ENOTEMPTY));
         }
         self.note(TraceKind::Entry, entity, 2);
+        self.note(TraceKind::Entry, entity_of(to), 4);
         let leaves = !self.flawed(Flaw::RenameCopies);
         if let Some(directory) = self.disk.directory(source).filter(|_| leaves) {
             directory.entries.remove(&from_name);
@@ -237,7 +235,6 @@ impl Kernel {
             if clean && !heals {
                 inode.lost_as_clean();
             }
-            self.note(TraceKind::DiskFault, entity, u64::from(clean));
             return Err(failure("sync", path, errno::EIO));
         }
         self.note(TraceKind::Sync, entity, covered.bytes as u64);

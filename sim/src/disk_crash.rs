@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::disk_state::{Destroyed, EntryChange, Node, NodeId, ROOT};
+use crate::disk_state::{EntryChange, Node, NodeId, ROOT};
 use crate::flaw::Flaw;
 use crate::inode::{Inode, SECTOR_BYTES};
 use crate::kernel::Kernel;
@@ -66,20 +66,10 @@ impl Kernel {
         let keeps = self.flawed(Flaw::PowerKeepsUnsynced);
         let whole = self.flawed(Flaw::PowerNeverTears);
         let inode = self.disk.file(node).expect("the file was there a moment ago");
-        let before = inode.data.clone();
-        let shared = inode.shared;
-        let holes = inode.holes.clone();
-        let image = if keeps { before.clone() } else { torn_image(inode, draw, whole) };
-        let kept = before.iter().zip(&image).take_while(|(old, new)| old == new).count();
-        inode.replace(image);
-        let path = self.disk.paths.get(&node).cloned().unwrap_or_default();
-        for (from, to) in holes {
-            self.disk.destroyed.push(Destroyed { path: path.clone(), from: from as u64, to: to as u64, synced: false });
-        }
-        if kept < before.len() {
-            let from = kept.max(shared) as u64;
-            self.disk.destroyed.push(Destroyed { path, from, to: before.len() as u64, synced: false });
-        }
+        let image = if keeps { inode.data.clone() } else { torn_image(inode, draw, whole) };
+        self.trace.note(TraceKind::Left, entity, 0);
+        self.trace.bytes(&image);
+        self.disk.file(node).expect("the file was there a moment ago").replace(image);
     }
 
     /// Decides which changes of each directory came through, and shows the result as the directory.
@@ -91,7 +81,8 @@ impl Kernel {
             let Some(directory) = self.disk.directory(*node) else { continue };
             let pending = std::mem::take(&mut directory.pending);
             let entity = directory.entity;
-            if !pending.is_empty() {
+            let has_changes = !pending.is_empty();
+            if has_changes {
                 let draw = self.value(Site::CrashDirectory, entity);
                 let directory = self.disk.directory(*node).expect("the directory was there a moment ago");
                 for change in kept_changes(&pending, draw, keeps) {
@@ -108,6 +99,11 @@ impl Kernel {
             }
             let directory = self.disk.directory(*node).expect("the directory was there a moment ago");
             directory.entries = directory.durable.clone();
+            let names = directory.entries.keys().cloned().collect::<Vec<_>>();
+            if has_changes {
+                self.note(TraceKind::Left, entity, names.len() as u64);
+                names.iter().for_each(|name| self.trace.bytes(name.as_bytes()));
+            }
         }
         // A file that left one directory but did not come to the other one is still where it was.
         for (from, name, child, target) in moved {

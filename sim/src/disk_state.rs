@@ -1,4 +1,4 @@
-//! The simulated file system: directories, files, locks, space, syncs on their way, and a ledger of what was destroyed.
+//! The simulated file system: directories, files, locks, space and syncs on their way.
 //!
 //! It must not know segments or records. What a power cut leaves is decided in `disk_crash`.
 
@@ -50,19 +50,6 @@ pub(crate) enum Node {
     Directory(Directory),
 }
 
-/// Bytes that a fault or a power cut took from a file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Destroyed {
-    /// Where the file was made.
-    pub path: PathBuf,
-    /// The range, in bytes, of what readers saw before.
-    pub from: u64,
-    /// Its end.
-    pub to: u64,
-    /// Whether a sync had confirmed the bytes, so that losing them was beyond the broker's power.
-    pub synced: bool,
-}
-
 /// A file that a sync on its way covers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Covered {
@@ -89,7 +76,6 @@ pub(crate) struct DiskState {
     pub(crate) next_deferred: u64,
     /// The sync that is being noted instead of done, if one is.
     pub(crate) noting: Option<u64>,
-    pub(crate) destroyed: Vec<Destroyed>,
     pub(crate) crashes: u64,
 }
 
@@ -107,7 +93,6 @@ impl Default for DiskState {
             deferred: BTreeMap::new(),
             next_deferred: 0,
             noting: None,
-            destroyed: Vec::new(),
             crashes: 0,
         }
     }

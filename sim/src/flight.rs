@@ -125,14 +125,20 @@ impl Kernel {
         self.network.touch_client(stream);
     }
 
+    /// The name of one direction of a connection, so that what one side sends moves no decision about the other's pieces.
+    fn flow(&mut self, stream: u32, side: Side) -> u64 {
+        let identity = self.network.stream(stream).identity;
+        if side == Side::Broker { !identity } else { identity }
+    }
+
     /// Puts bytes on their way out of `side`, in one piece or more.
     pub(crate) fn send(&mut self, stream: u32, side: Side, bytes: &[u8]) {
-        let state = self.network.stream(stream);
-        let identity = state.identity;
-        state.outgoing(side).push(bytes);
+        let flow = self.flow(stream, side);
+        self.trace.bytes(bytes);
+        self.network.stream(stream).outgoing(side).push(bytes);
         let mut left = bytes.len() as u64;
         while left > 0 {
-            let split = if left > 1 { self.fault(Site::SegmentSplit, identity) } else { None };
+            let split = if left > 1 { self.fault(Site::SegmentSplit, flow) } else { None };
             let piece = split.map_or(left, |draw| draw.between(1, left - 1));
             left -= piece;
             self.network.stream(stream).outgoing(side).mark_piece(left);
@@ -143,14 +149,14 @@ impl Kernel {
 
     /// When something that `side` sends now comes to the other one: never before what was sent earlier.
     fn next_arrival(&mut self, stream: u32, side: Side) -> u64 {
-        let identity = self.network.stream(stream).identity;
+        let flow = self.flow(stream, side);
         let mean = self.network.mean_delay;
-        let mut delay = self.value(Site::SegmentDelay, identity).exponential(mean);
-        if let Some(draw) = self.fault(Site::SegmentSlow, identity) {
+        let mut delay = self.value(Site::SegmentDelay, flow).exponential(mean);
+        if let Some(draw) = self.fault(Site::SegmentSlow, flow) {
             delay += draw.exponential(200 * MILLISECOND);
         }
         let now = self.now.0;
-        if let Some(draw) = self.fault(Site::Clogged, identity) {
+        if let Some(draw) = self.fault(Site::Clogged, flow) {
             let until = now + draw.between(SECOND, 20 * SECOND);
             let state = self.network.stream(stream);
             state.clogged_until = state.clogged_until.max(until);

@@ -38,8 +38,6 @@ impl Shared {
 pub(crate) struct Kernel {
     pub(crate) now: Instant,
     pub(crate) wall_offset_ms: i64,
-    /// Parts per million by which the wall clock runs fast (or slow, if negative).
-    pub(crate) wall_drift: i64,
     pub(crate) chance: Chance,
     pub(crate) trace: Trace,
     pub(crate) network: NetworkState,
@@ -56,7 +54,6 @@ impl Kernel {
         Kernel {
             now: Instant(0),
             wall_offset_ms: WALL_START_MS,
-            wall_drift: 0,
             network: NetworkState::new(chance.value(Site::NetworkSpeed, 0)),
             chance,
             trace: Trace::default(),
@@ -70,8 +67,7 @@ impl Kernel {
 
     pub(crate) fn clocks(&self) -> Now {
         let elapsed_ms = i64::try_from(self.now.0 / NANOS_PER_MS).unwrap_or(i64::MAX);
-        let drift_ms = i64::try_from(i128::from(elapsed_ms) * i128::from(self.wall_drift) / 1_000_000).unwrap_or(0);
-        let wall = self.wall_offset_ms.saturating_add(elapsed_ms).saturating_add(drift_ms);
+        let wall = self.wall_offset_ms.saturating_add(elapsed_ms);
         Now { instant: self.now, wall: WallTime(wall) }
     }
 
@@ -89,6 +85,7 @@ impl Kernel {
             Crash::Power => self.disk_power_fails(),
         }
         self.boot += 1;
+        self.crash_before = None;
     }
 
     /// Counts an effect on the disk that is about to happen. Says whether the broker lives to make it.
@@ -96,7 +93,6 @@ impl Kernel {
         self.disk_effects += 1;
         match self.crash_before {
             Some((effect, crash)) if effect == self.disk_effects => {
-                self.crash_before = None;
                 self.crash(crash);
                 false
             }
@@ -105,7 +101,11 @@ impl Kernel {
     }
 
     pub(crate) fn fault(&mut self, site: Site, entity: u64) -> Option<Draw> {
-        self.chance.fault(site, entity)
+        let fired = self.chance.fault(site, entity);
+        if fired.is_some() {
+            self.note(TraceKind::Fault, entity, u64::from(site.number()));
+        }
+        fired
     }
 
     pub(crate) fn value(&mut self, site: Site, entity: u64) -> Draw {

@@ -38,7 +38,6 @@ mod stream;
 mod world;
 
 pub use client_socket::{ClientReadiness, ClientSocket};
-pub use disk_state::Destroyed;
 pub use flaw::Flaw;
 pub use sim_clock::SimClock;
 pub use sim_connection::SimConnection;

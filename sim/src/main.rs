@@ -18,6 +18,8 @@ const EXIT_USAGE: u8 = 2;
 const EXIT_INVARIANT: u8 = 10;
 const EXIT_LIVENESS: u8 = 11;
 const EXIT_PANIC: u8 = 12;
+/// So many seeds in which no record was acknowledged are a failure of their own.
+const SEEDS_THAT_SAY_SOMETHING: u64 = 100;
 
 /// Runs Klamm's broker against a simulated network, disk and clock, driven and broken by a seed.
 #[derive(Parser)]
@@ -80,12 +82,18 @@ fn parse_seed(text: &str) -> Option<u64> {
 }
 
 fn run_seeds(first: u64, seeds: u64) -> ExitCode {
-    println!("seed={first} seeds={seeds}");
+    if seeds > 1 {
+        println!("seed={first} seeds={seeds}");
+    }
     let (mut events, mut hash, mut failed, mut exit) = (0, 0_u64, 0, 0);
+    let (mut acknowledged, mut crashes, mut simulated_ns) = (0, 0, 0_u64);
     for seed in (0..seeds).map(|index| first.wrapping_add(index)) {
         let report = run(WorldOptions::from_seed(seed));
         events += report.events;
         hash = hash.rotate_left(7) ^ report.hash;
+        acknowledged += report.acknowledged;
+        crashes += report.crashes;
+        simulated_ns = simulated_ns.saturating_add(report.simulated_ns);
         if let Some(violation) = report.violations.first() {
             failed += 1;
             exit = if exit == 0 { exit_status(violation.class()) } else { exit };
@@ -95,6 +103,11 @@ fn run_seeds(first: u64, seeds: u64) -> ExitCode {
         }
     }
     if seeds > 1 {
+        println!("acknowledged={acknowledged} crashes={crashes} simulated={}s", simulated_ns / 1_000_000_000);
+        if seeds >= SEEDS_THAT_SAY_SOMETHING && acknowledged == 0 {
+            println!("  no record was acknowledged: the runs say nothing");
+            (failed, exit) = (failed.max(1), EXIT_LIVENESS);
+        }
         let verdict = if failed == 0 { "ok" } else { "FAILED" };
         println!("{verdict} seed={first} seeds={seeds} failed={failed} events={events} hash={hash:016x}");
     }
@@ -106,8 +119,8 @@ fn show_failure(report: &RunReport) {
         println!("  {violation}");
     }
     let RunReport { seed, events, hash, .. } = report;
-    println!("FAILED seed={seed} events={events} hash={hash:016x}");
     println!("again: cargo sim run {seed}");
+    println!("FAILED seed={seed} events={events} hash={hash:016x}");
 }
 
 fn exit_status(class: ViolationClass) -> u8 {
@@ -141,8 +154,7 @@ mod zoo {
         println!("{:<44} {:>7} {:>8} {:>7}  first finding", "bug", "found", "mean", "worst");
         let mut is_complete = true;
         for bug in bugs {
-            plant(Some(bug));
-            let found: Vec<(u64, String)> = (0..trials).filter_map(|trial| find(trial, seeds)).collect();
+            let found: Vec<(u64, String)> = (0..trials).filter_map(|trial| find(bug, trial, seeds)).collect();
             let count = found.len() as u64;
             let total: u64 = found.iter().map(|(seeds, _)| seeds).sum();
             let worst = found.iter().map(|(seeds, _)| *seeds).max().unwrap_or(0);
@@ -153,15 +165,19 @@ mod zoo {
             println!("{:<44} {:>7} {mean:>8} {worst:>7}  {example}", bug.name(), format!("{count}/{trials}"));
             is_complete &= count == trials;
         }
-        plant(None);
         if is_complete { ExitCode::SUCCESS } else { ExitCode::from(super::EXIT_INVARIANT) }
     }
 
-    /// The number of seeds until the planted bug was found, and what was found.
-    fn find(trial: u64, seeds: u64) -> Option<(u64, String)> {
+    /// The number of seeds until the planted bug was found, and what was found. A seed that fails without it too has found another one.
+    fn find(bug: Bug, trial: u64, seeds: u64) -> Option<(u64, String)> {
         (0..seeds).find_map(|index| {
-            let report = run(WorldOptions::from_seed((trial + 1) * TRIAL_STRIDE + index));
-            report.violations.first().map(|violation| (index + 1, violation.to_string()))
+            let seed = (trial + 1) * TRIAL_STRIDE + index;
+            plant(Some(bug));
+            let report = run(WorldOptions::from_seed(seed));
+            let violation = report.violations.first()?;
+            plant(None);
+            let is_clean = run(WorldOptions::from_seed(seed)).violations.is_empty();
+            is_clean.then(|| (index + 1, violation.to_string()))
         })
     }
 

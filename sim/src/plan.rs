@@ -5,11 +5,12 @@
 use std::collections::BTreeMap;
 
 use klamm::config::{Sources, StaticConfig};
+use klamm::record::CompressionType;
 use klamm::types::Instant;
 
 use crate::broker_machine::Layout;
 use crate::checker::Acks;
-use crate::client::{ConsumerProfile, GroupMemberProfile, Habits, ProducerProfile};
+use crate::client::{AdminProfile, ConsumerProfile, GroupMemberProfile, Habits, ProducerProfile};
 use crate::keyed::{Draw, Site, draw_config};
 use crate::world::Crash;
 
@@ -24,6 +25,15 @@ pub(crate) enum Ending {
     Orderly,
 }
 
+/// A time at which the broker goes down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PlannedCrash {
+    pub(crate) at: Instant,
+    pub(crate) crash: Crash,
+    /// Not between two steps, but in the middle of a later one, just before one of its effects on the disk.
+    pub(crate) is_before_effect: bool,
+}
+
 /// The plan.
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
@@ -31,12 +41,13 @@ pub(crate) struct Plan {
     pub(crate) producers: Vec<ProducerProfile>,
     pub(crate) consumers: Vec<ConsumerProfile>,
     pub(crate) members: Vec<GroupMemberProfile>,
+    pub(crate) admin: Option<AdminProfile>,
     /// Attempts of the client that sends garbage.
     pub(crate) garbage: u32,
     /// The broker may hold so few bytes of requests that one large frame takes them all, and garbage is often just that.
     pub(crate) has_little_memory: bool,
     /// When the broker goes down, and how.
-    pub(crate) crashes: Vec<(Instant, Crash)>,
+    pub(crate) crashes: Vec<PlannedCrash>,
     /// How long faults are about, at most.
     pub(crate) chaos_ns: u64,
     /// How the time of faults ends.
@@ -51,19 +62,23 @@ impl Plan {
     /// What `seed` draws.
     pub(crate) fn from_seed(seed: u64) -> Plan {
         let draw = draw_config(seed, Site::RunShape, 0);
-        let producers = draw.part(0).between(1, 3);
+        // From 1 on, so that the names of a client and of a connection, which begins with its client's, never meet.
+        let producers = u32::try_from(draw.part(0).between(1, 3)).unwrap_or(1);
         let consumers = draw.part(1).between(1, 2);
         let layout = layout(seed);
         let has_little_memory = layout.config.get("queued.max.request.bytes").is_some();
         let has_garbage = has_little_memory || draw.part(2).happens(500_000);
         let garbage = if has_garbage { draw.part(3).between(1, 20) } else { 0 };
         let members = if draw.part(9).happens(400_000) { draw.part(10).between(1, 3) } else { 0 };
+        let producers: Vec<ProducerProfile> = (1..=producers).map(|client| producer(seed, client)).collect();
+        let has_zstd = producers.iter().any(|producer| producer.compression == CompressionType::Zstd);
         let number = |number: u64| u32::try_from(number).unwrap_or(0);
         Plan {
             layout,
-            producers: (0..producers).map(|client| producer(seed, number(client))).collect(),
-            consumers: (0..consumers).map(|client| consumer(seed, 100 + number(client))).collect(),
+            producers,
+            consumers: (0..consumers).map(|client| consumer(seed, 100 + number(client), has_zstd)).collect(),
             members: (0..members).map(|client| member(seed, 160 + number(client))).collect(),
+            admin: draw.part(11).happens(300_000).then(|| admin(seed, 170)),
             garbage: number(garbage),
             has_little_memory,
             crashes: crashes(seed),
@@ -122,39 +137,61 @@ fn layout(seed: u64) -> Layout {
 }
 
 /// When the broker of this seed goes down, and how.
-fn crashes(seed: u64) -> Vec<(Instant, Crash)> {
+fn crashes(seed: u64) -> Vec<PlannedCrash> {
     let draw = draw_config(seed, Site::BrokerCrash, 1);
     let count = one_of(draw, &[0, 0, 1, 1, 2]);
-    let times: BTreeMap<u64, Crash> = (0..count)
+    let times: BTreeMap<u64, PlannedCrash> = (0..count)
         .map(|index| {
             let crash = if draw.part(10 + index).happens(600_000) { Crash::Power } else { Crash::Process };
-            (draw.part(20 + index).between(2_000_000, 300_000_000), crash)
+            let at = draw.part(20 + index).between(2_000_000, 300_000_000);
+            let is_before_effect = draw.part(30 + index).happens(500_000);
+            (at, PlannedCrash { at: Instant(at), crash, is_before_effect })
         })
         .collect();
-    times.into_iter().map(|(at, crash)| (Instant(at), crash)).collect()
+    times.into_values().collect()
 }
 
 fn producer(seed: u64, client: u32) -> ProducerProfile {
     let draw = draw_config(seed, Site::ClientProfile, 1 + u64::from(client));
     let is_idempotent = draw.part(4).happens(500_000);
+    let version = one_of(draw.part(5), &[3, 7, 8, 9, 11, 12, 13]);
     let acks = one_of(draw.part(0), &[Acks::All, Acks::All, Acks::Leader, Acks::None]);
     ProducerProfile {
         client,
         acks: if is_idempotent { Acks::All } else { acks },
         is_idempotent,
-        version: one_of(draw.part(5), &[3, 7, 8, 9, 11, 12, 13]),
+        version,
         pipeline_max: usize::try_from(draw.part(1).between(1, 5)).unwrap_or(1),
         batches: u32::try_from(draw.part(2).between(1, 30)).unwrap_or(1),
         records_per_batch_max: u32::try_from(draw.part(3).between(1, 5)).unwrap_or(1),
+        compression: compression(draw.part(6), version),
         habits: Habits::draw(draw),
     }
 }
 
-fn consumer(seed: u64, client: u32) -> ConsumerProfile {
+/// Most producers do not compress. Zstandard is for those who speak version 7 at least.
+fn compression(draw: Draw, version: i16) -> CompressionType {
+    let drawn = one_of(draw.part(0), &CompressionType::ALL);
+    let is_allowed = drawn != CompressionType::Zstd || version >= 7;
+    if draw.happens(300_000) && is_allowed { drawn } else { CompressionType::None }
+}
+
+fn admin(seed: u64, client: u32) -> AdminProfile {
     let draw = draw_config(seed, Site::ClientProfile, 1 + u64::from(client));
+    let rounds = u32::try_from(draw.part(0).between(1, 20)).unwrap_or(1);
+    AdminProfile { client, rounds, habits: Habits::draw(draw) }
+}
+
+fn consumer(seed: u64, client: u32, has_zstd: bool) -> ConsumerProfile {
+    let draw = draw_config(seed, Site::ClientProfile, 1 + u64::from(client));
+    let version = one_of(draw.part(5), &[4, 7, 10, 11, 12, 13, 16, 18]);
+    // Zstandard is not served to those who speak an older version.
+    let version = if has_zstd { version.max(10) } else { version };
     ConsumerProfile {
         client,
-        version: one_of(draw.part(5), &[4, 7, 10, 11, 12, 13, 16, 18]),
+        version,
+        has_session: version >= 7 && draw.part(8).happens(500_000),
+        asks_epoch_ends: draw.part(9).happens(500_000),
         wait_ms_max: one_of(draw.part(6), &[20, 100, 300]),
         bytes_min: one_of(draw.part(7), &[1, 1, 1_000]),
         habits: Habits::draw(draw),
@@ -177,7 +214,20 @@ pub(crate) fn last_member() -> GroupMemberProfile {
     GroupMemberProfile { client: 201, rounds: 1, join_version: 9, commit_version: 9, habits: Habits::none() }
 }
 
+/// The admin that looks at the end whether what was told is true.
+pub(crate) fn last_admin() -> AdminProfile {
+    AdminProfile { client: 202, rounds: 0, habits: Habits::none() }
+}
+
 /// The consumer that reads everything at the end.
 pub(crate) fn last_consumer() -> ConsumerProfile {
-    ConsumerProfile { client: 200, version: 12, wait_ms_max: 100, bytes_min: 1, habits: Habits::none() }
+    ConsumerProfile {
+        client: 200,
+        version: 12,
+        wait_ms_max: 100,
+        bytes_min: 1,
+        has_session: true,
+        asks_epoch_ends: false,
+        habits: Habits::none(),
+    }
 }

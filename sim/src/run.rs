@@ -7,9 +7,9 @@ use klamm::types::Instant;
 
 use crate::broker_machine::{BrokerMachine, unless_panicked};
 use crate::checker::{History, Violation};
-use crate::client::{Client, ClientContext, Consumer, Garbage, GroupMember, Producer};
-use crate::keyed::{Site, SiteKind};
-use crate::plan::{Ending, Plan, last_consumer, last_member};
+use crate::client::{Admin, Client, ClientContext, Consumer, Garbage, GroupMember, Producer};
+use crate::keyed::{Fired, Site, SiteKind};
+use crate::plan::{Ending, Plan, last_admin, last_consumer, last_member};
 use crate::scheduler::{Party, Scheduler};
 use crate::world::{Crash, World, WorldOptions};
 
@@ -23,6 +23,10 @@ const CALM_NS_MAX: u64 = 300 * SECOND;
 const STEPS_MAX: u64 = 300_000;
 /// The most starts that faults may spoil; then the faults end.
 const FAILED_STARTS_MAX: u32 = 8;
+/// An orderly stop has answered everything within so much simulated time.
+const DRAIN_NS_MAX: u64 = 10 * SECOND;
+/// A broker that goes down in the middle of something does so before one of so many effects on the disk.
+const EFFECTS_MAX: u64 = 40;
 /// Turns in which only upkeep by the clock was done before the run counts as asleep.
 const UPKEEP_TURNS_MAX: u32 = 3;
 /// Steps that such a turn takes at most.
@@ -43,6 +47,8 @@ pub struct RunReport {
     pub acknowledged: usize,
     /// Times that the broker went down.
     pub crashes: u32,
+    /// The faults that fired, in order.
+    pub fired: Vec<Fired>,
     /// Broken promises.
     pub violations: Vec<Violation>,
 }
@@ -61,16 +67,27 @@ struct Run {
     history: History,
     scheduler: Scheduler,
     is_calm: bool,
-    /// No fault of the network exists in this run.
+    /// No fault that ends a connection exists in this run.
     has_sound_network: bool,
+    /// No fault of the disk exists in this run.
+    has_sound_disk: bool,
+    /// The broker has started since faults are over.
+    is_fresh: bool,
     /// When the present phase began.
     phase_began: Instant,
-    crashed: u32,
+    /// How the broker goes down in the middle of a step, if that is planned.
+    armed: Option<Crash>,
+    /// Times that the broker went down, as far as the run has noticed.
+    deaths: u32,
+    /// Faults that had fired when the broker began to start.
+    faults_before: usize,
     boot: u32,
     upkeep_turns: u32,
     upkeep_steps: u64,
     /// How far the wall clock has been moved.
     wall_off_ms: i64,
+    /// The broker stops in order.
+    is_draining: bool,
     /// Nothing more can be learnt: the broker panicked, does not start, or waits for ever.
     is_over: bool,
 }
@@ -87,8 +104,12 @@ impl Run {
     fn new(options: WorldOptions) -> Run {
         let seed = options.seed;
         let plan = Plan::from_seed(seed);
-        let mut network = Site::ALL.iter().filter(|site| site.number() < Site::AppendFails.number());
-        let has_sound_network = network.all(|site| options.swarm.rate(*site) == 0);
+        let is_absent = |site: &Site| options.swarm.rate(*site) == 0;
+        let (network, others): (Vec<Site>, Vec<Site>) =
+            Site::ALL.iter().partition(|site| site.number() < Site::AppendFails.number());
+        // A file that cannot be read in the middle of an answer ends the connection.
+        let has_sound_network = network.iter().all(is_absent) && is_absent(&Site::ReadFails);
+        let has_sound_disk = others.iter().filter(|site| is_disk_fault(**site)).all(is_absent);
         let mut run = Run {
             seed,
             world: World::new(options),
@@ -98,12 +119,17 @@ impl Run {
             scheduler: Scheduler::new(seed),
             is_calm: false,
             has_sound_network,
+            has_sound_disk,
+            is_fresh: false,
             phase_began: Instant(0),
-            crashed: 0,
+            armed: None,
+            deaths: 0,
+            faults_before: 0,
             boot: 0,
             upkeep_turns: 0,
             upkeep_steps: 0,
             wall_off_ms: 0,
+            is_draining: false,
             is_over: false,
             plan,
         };
@@ -118,6 +144,9 @@ impl Run {
         }
         for profile in run.plan.members.clone() {
             run.seat(profile.client, Box::new(GroupMember::new(profile, TOPIC)));
+        }
+        if let Some(profile) = run.plan.admin {
+            run.seat(profile.client, Box::new(Admin::new(profile)));
         }
         if run.plan.garbage > 0 {
             run.seat(150, Box::new(Garbage::new(150, run.plan.garbage, run.plan.has_little_memory)));
@@ -140,6 +169,9 @@ impl Run {
         if !self.plan.members.is_empty() {
             self.seat(last_member().client, Box::new(GroupMember::new(last_member(), TOPIC)));
         }
+        if self.plan.admin.is_some() {
+            self.seat(last_admin().client, Box::new(Admin::new(last_admin())));
+        }
         self.seat(last_consumer().client, Box::new(Consumer::new(last_consumer(), TOPIC)));
         self.finish();
         if let Some(broker) = self.broker.take() {
@@ -151,7 +183,8 @@ impl Run {
             hash: self.world.trace_hash(),
             simulated_ns: self.world.now().instant.0,
             acknowledged: self.history.acknowledged(),
-            crashes: self.crashed,
+            crashes: self.deaths,
+            fired: self.world.fired(),
             violations: if self.is_over { self.history.into_violations() } else { self.history.verdict() },
         }
     }
@@ -174,6 +207,7 @@ impl Run {
         if !self.is_calm {
             tracing::info!(at = self.world.now().instant.0, "faults are over");
             self.world.calm_down();
+            self.armed = None;
             self.is_calm = true;
             self.phase_began = self.world.now().instant;
             self.wake_all();
@@ -219,12 +253,13 @@ impl Run {
                 self.sleep(limit);
                 continue;
             }
-            match self.scheduler.pick(&self.world, &parties) {
+            let party = self.scheduler.pick(&self.world, &parties);
+            match party {
                 Party::Role(number) => self.step_role(number),
                 Party::Client(index) => self.step_client(index),
             }
             // A step takes time, so that deadlines pass in the middle of work.
-            let cost = self.world.value(Site::StepCost, 0).between(200, 20_000);
+            let cost = self.world.value(Site::StepCost, party.number()).between(200, 20_000);
             self.world.advance_to(Instant(self.world.now().instant.0 + cost));
         }
         false
@@ -235,11 +270,11 @@ impl Run {
         let now = self.world.now().instant;
         let broker = self.broker.as_ref();
         let clients = self.clients.iter().filter_map(|seat| seat.deadline).min();
-        let crash = self.plan.crashes.first().map(|(at, _)| *at).filter(|_| !self.is_calm);
+        let crash = self.plan.crashes.first().map(|crash| crash.at).filter(|_| !self.is_calm);
         let outside = [self.world.next_due(), clients, crash].into_iter().flatten().min();
         let work = [outside, broker.and_then(BrokerMachine::next_work_due)].into_iter().flatten().min();
         let next = [outside, broker.and_then(BrokerMachine::next_due)].into_iter().flatten().min();
-        if self.is_calm {
+        if self.is_calm && !self.is_draining {
             let soon = Instant(now.0.saturating_add(ANSWER_NS_MAX));
             if work.is_some_and(|work| work <= soon) {
                 self.upkeep_turns = 0;
@@ -257,7 +292,7 @@ impl Run {
                 return self.stuck("a request is not answered in time");
             }
         }
-        if let Some(draw) = self.world.fault(Site::WallJump, 0) {
+        if let Some(draw) = self.world.fault(Site::WallJump, now.0 / 1_000_000) {
             // Never further off than the broker allows a timestamp to be.
             let target = i64::try_from(draw.below(1_200_000)).unwrap_or(0) - 600_000;
             self.world.jump_wall(target - self.wall_off_ms);
@@ -289,12 +324,19 @@ impl Run {
 
     fn step_role(&mut self, number: usize) {
         let Some(broker) = &mut self.broker else { return };
-        if let Err(message) = broker.step(number) {
+        let stepped = broker.step(number);
+        if self.has_died() {
+            if stepped.is_err() {
+                // A panic on the way down is nobody's concern, but its locks are poisoned.
+                std::mem::forget(self.broker.take());
+            }
+            self.broker = None;
+            return self.start();
+        }
+        if let Err(message) = stepped {
             return self.panicked(message);
         }
-        if broker.must_stop() {
-            // A sync has failed: what it should have written may be gone, even if only the process ends.
-            self.history.unsynced_lost();
+        if self.broker.as_ref().is_some_and(BrokerMachine::must_stop) {
             let power = self.world.value(Site::StopStyle, 0).happens(500_000);
             self.restart(if power { Crash::Power } else { Crash::Process });
         }
@@ -314,16 +356,49 @@ impl Run {
         let (is_calm, boot) = (self.is_calm, self.boot);
         let is_network_sound = (is_calm || self.has_sound_network) && !self.plan.layout.closes_idle;
         let history = &mut self.history;
-        let mut context = ClientContext { world: &self.world, broker, history, is_calm, boot, is_network_sound };
+        let is_disk_sound = self.has_sound_disk || self.is_fresh;
+        let mut context =
+            ClientContext { world: &self.world, broker, history, is_calm, boot, is_network_sound, is_disk_sound };
         seat.is_awake = false;
         seat.deadline = seat.client.step(&mut context);
     }
 
     fn crash_if_due(&mut self) {
         let now = self.world.now().instant;
-        if !self.is_calm && self.plan.crashes.first().is_some_and(|(at, _)| *at <= now) {
-            let (_, crash) = self.plan.crashes.remove(0);
-            self.restart(crash);
+        if !self.is_calm && self.plan.crashes.first().is_some_and(|crash| crash.at <= now) {
+            let planned = self.plan.crashes.remove(0);
+            if planned.is_before_effect {
+                let effects = self.world.value(Site::CrashEffect, 0).between(1, EFFECTS_MAX);
+                self.arm(planned.crash, effects);
+            } else {
+                self.restart(planned.crash);
+            }
+        }
+    }
+
+    /// Lets the broker go down just before one of its next effects on the disk, in the middle of whatever has it.
+    fn arm(&mut self, crash: Crash, effects: u64) {
+        self.world.crash_before_effect(self.world.disk_effects() + effects, crash);
+        self.armed = Some(crash);
+    }
+
+    /// Whether the broker has gone down in the middle of what it did, which is noted.
+    fn has_died(&mut self) -> bool {
+        if self.world.crashes() == self.deaths {
+            return false;
+        }
+        let crash = self.armed.take().unwrap_or(Crash::Process);
+        tracing::info!(at = self.world.now().instant.0, ?crash, "the broker went down in the middle of a step");
+        self.note_death(crash);
+        true
+    }
+
+    fn note_death(&mut self, crash: Crash) {
+        self.deaths = self.world.crashes();
+        // What a failed sync should have written may be gone, even if only the process ends.
+        let fired = self.world.fired_since(self.faults_before);
+        if crash == Crash::Power || fired.iter().any(|fault| fault.site == Site::SyncFails) {
+            self.history.unsynced_lost();
         }
     }
 
@@ -334,53 +409,90 @@ impl Run {
         match ending {
             Ending::Nothing => {}
             Ending::Crash(crash) => self.restart(crash),
-            Ending::Orderly => {
-                let stopped = self.broker.as_ref().map(|broker| unless_panicked(|| broker.shut_down()));
-                match stopped {
-                    Some(Err(message)) => return self.panicked(message),
-                    Some(Ok(Err(reason))) if self.is_calm => self.history.violate(Violation::DoesNotStop { reason }),
-                    Some(Ok(Err(_))) => self.history.unsynced_lost(),
-                    Some(Ok(Ok(()))) | None => {}
-                }
-                // What was synced in order survives the power cut that follows, also what no sync was asked for.
-                self.go_down(Crash::Power);
-                self.start();
-            }
+            Ending::Orderly => self.stop_in_order(),
         }
     }
 
-    fn restart(&mut self, crash: Crash) {
-        if crash == Crash::Power {
-            self.history.unsynced_lost();
+    /// What is in work is answered, everything is synced, and then the power is cut.
+    fn stop_in_order(&mut self) {
+        let boot = self.boot;
+        if let Some(Err(message)) = self.broker.as_mut().map(BrokerMachine::begin_drain) {
+            return self.panicked(message);
         }
+        let limit = Instant(self.world.now().instant.0 + DRAIN_NS_MAX);
+        let is_drained = |run: &Run| run.boot != boot || run.broker.as_ref().is_none_or(BrokerMachine::is_drained);
+        self.is_draining = true;
+        let is_drained = self.until(limit, is_drained);
+        self.is_draining = false;
+        if self.is_over || self.boot != boot {
+            // It went down before it came to its end.
+            return;
+        }
+        if !is_drained && self.has_sound_network && self.has_sound_disk {
+            let waiting = self.broker.iter().map(BrokerMachine::waits_for).collect();
+            self.history.violate(Violation::StopsInTheMiddle { waiting });
+        }
+        let stopped = self.broker.as_ref().map(|broker| unless_panicked(|| broker.shut_down()));
+        if self.has_died() {
+            self.broker = None;
+            return self.start();
+        }
+        match stopped {
+            Some(Err(message)) => return self.panicked(message),
+            Some(Ok(Err(reason))) => {
+                if self.is_calm {
+                    self.history.violate(Violation::DoesNotStop { reason });
+                }
+                self.go_down(Crash::Power);
+            }
+            Some(Ok(Ok(()))) | None => {
+                // What was synced in order survives the power cut that follows, also what no sync was asked for.
+                self.world.crash(Crash::Power);
+                self.broker = None;
+                self.deaths = self.world.crashes();
+                self.armed = None;
+            }
+        }
+        self.start();
+    }
+
+    fn restart(&mut self, crash: Crash) {
         self.go_down(crash);
         self.start();
     }
 
     fn go_down(&mut self, crash: Crash) {
         tracing::info!(at = self.world.now().instant.0, ?crash, "the broker goes down");
-        self.crashed += 1;
         match self.broker.take() {
             Some(broker) => broker.crash(crash),
             None => self.world.crash(crash),
         }
+        self.armed = None;
+        self.note_death(crash);
     }
 
-    /// Starts the broker. A start that a fault has spoilt is tried again, after a crash in the middle of it.
+    /// Starts the broker. A start that a fault has spoilt, or in the middle of which it went down, is tried again.
     fn start(&mut self) {
         for attempt in 0.. {
             if self.is_over {
                 return;
             }
-            let faults = self.world.fired().len();
             self.boot += 1;
-            match unless_panicked(|| BrokerMachine::start(&self.world, &self.plan.layout)) {
+            self.faults_before = self.world.fired_count();
+            self.arm_start(attempt);
+            let started = unless_panicked(|| BrokerMachine::start(&self.world, &self.plan.layout));
+            if self.has_died() {
+                drop(started);
+                self.wait_to_start();
+                continue;
+            }
+            match started {
                 Ok(Ok(broker)) => {
                     tracing::info!(at = self.world.now().instant.0, boot = self.boot, "the broker is up");
                     self.broker = Some(broker);
                     break;
                 }
-                Ok(Err(error)) if self.world.fired().len() == faults => {
+                Ok(Err(error)) if self.world.fired_count() == self.faults_before => {
                     self.history.violate(Violation::DoesNotStart { reason: error.to_string() });
                     self.is_over = true;
                 }
@@ -391,7 +503,21 @@ impl Run {
                 Err(message) => self.panicked(message),
             }
         }
+        self.is_fresh = self.is_calm;
+        if self.is_calm {
+            self.world.let_live();
+            self.armed = None;
+        }
         self.wake_all();
+    }
+
+    /// Some starts come to an early end, also those that mend what an earlier end has left.
+    fn arm_start(&mut self, attempt: u32) {
+        let draw = self.world.value(Site::StartCrash, 0);
+        if self.armed.is_none() && attempt < FAILED_STARTS_MAX && draw.happens(150_000) {
+            let crash = if draw.part(0).happens(600_000) { Crash::Power } else { Crash::Process };
+            self.arm(crash, draw.part(1).between(1, EFFECTS_MAX));
+        }
     }
 
     fn fail_start(&mut self, attempt: u32) {
@@ -399,10 +525,11 @@ impl Run {
             self.calm_down();
         }
         let power = self.world.value(Site::StopStyle, 1).happens(500_000);
-        if power {
-            self.history.unsynced_lost();
-        }
         self.go_down(if power { Crash::Power } else { Crash::Process });
+        self.wait_to_start();
+    }
+
+    fn wait_to_start(&mut self) {
         let delay = self.world.value(Site::RestartDelay, 0).between(1_000, 20_000_000);
         self.world.advance_to(Instant(self.world.now().instant.0 + delay));
     }
@@ -416,8 +543,12 @@ impl Run {
     }
 }
 
+fn is_disk_fault(site: Site) -> bool {
+    let is_of_disk = (Site::AppendFails.number()..=Site::TruncateFails.number()).contains(&site.number());
+    is_of_disk && matches!(site.kind(), SiteKind::Fault(_)) && site != Site::SyncStalls
+}
+
 /// Whether this fault may have left a partition that only a new start brings back.
 fn takes_partitions_offline(site: Site) -> bool {
-    let is_disk_fault = (Site::AppendFails.number()..=Site::TruncateFails.number()).contains(&site.number());
-    is_disk_fault && matches!(site.kind(), SiteKind::Fault(_)) && site != Site::AppendFull && site != Site::SyncStalls
+    is_disk_fault(site) && site != Site::AppendFull
 }

@@ -2,7 +2,9 @@
 //!
 //! It must not know what a step does.
 
-use crate::keyed::{Site, draw_config};
+use std::collections::BTreeMap;
+
+use crate::keyed::{Key, Site, draw_config};
 use crate::world::World;
 
 /// Who may be stepped.
@@ -16,7 +18,7 @@ pub(crate) enum Party {
 
 impl Party {
     /// A number that means the same party in every run of the seed.
-    fn number(self) -> u64 {
+    pub(crate) fn number(self) -> u64 {
         match self {
             Party::Role(number) => number as u64,
             Party::Client(seat) => 1_000 + seat as u64,
@@ -38,13 +40,24 @@ enum Policy {
     Starve { remainder: u64 },
 }
 
-/// Chooses.
+/// A party's place in the race of those who may step, and how often it has stepped.
+#[derive(Clone, Copy, Debug, Default)]
+struct Runner {
+    steps: u64,
+    /// Its next step comes so long after the moment at which it began to wait for it.
+    began: u64,
+}
+
+/// Chooses. What it draws belongs to one step of one party, so that a change to one party's steps leaves the others' where they were.
 #[derive(Debug)]
 pub(crate) struct Scheduler {
     seed: u64,
     policy: Policy,
     last: Option<Party>,
     steps: u64,
+    runners: BTreeMap<u64, Runner>,
+    /// When in the race the last picked one stepped.
+    race_time: u64,
 }
 
 impl Scheduler {
@@ -58,7 +71,7 @@ impl Scheduler {
             6 => Policy::RoundRobin,
             _ => Policy::Starve { remainder: draw.part(0).below(4) },
         };
-        Scheduler { seed, policy, last: None, steps: 0 }
+        Scheduler { seed, policy, last: None, steps: 0, runners: BTreeMap::new(), race_time: 0 }
     }
 
     /// Steps taken so far.
@@ -70,7 +83,7 @@ impl Scheduler {
     pub(crate) fn pick(&mut self, world: &World, parties: &[Party]) -> Party {
         self.steps += 1;
         let picked = match self.policy {
-            Policy::Uniform => uniform(world, parties),
+            Policy::Uniform => self.race(world, parties),
             Policy::Priorities { steps_between } => {
                 let era = self.steps / steps_between;
                 let priority = |party: &&Party| {
@@ -80,7 +93,7 @@ impl Scheduler {
             }
             Policy::ToIdle => {
                 let same = self.last.filter(|last| parties.contains(last));
-                same.or_else(|| uniform(world, parties))
+                same.or_else(|| self.race(world, parties))
             }
             Policy::RoundRobin => {
                 let last = self.last.map_or(u64::MAX, Party::number);
@@ -90,16 +103,36 @@ impl Scheduler {
             Policy::Starve { remainder } => {
                 let others: Vec<Party> =
                     parties.iter().filter(|party| party.number() % 4 != remainder).copied().collect();
-                uniform(world, if others.is_empty() { parties } else { &others })
+                self.race(world, if others.is_empty() { parties } else { &others })
             }
         };
         let picked = picked.expect("somebody is runnable");
         self.last = Some(picked);
         picked
     }
-}
 
-fn uniform(world: &World, parties: &[Party]) -> Option<Party> {
-    let draw = world.value(Site::SchedulerPick, 0);
-    parties.get(usize::try_from(draw.below(parties.len() as u64)).unwrap_or(0)).copied()
+    /// Who comes first if each waits for a time of its own, drawn anew for each of its steps: as good as a die for all, since such times
+    /// have no memory, but nobody's step moves another one's.
+    fn race(&mut self, world: &World, parties: &[Party]) -> Option<Party> {
+        let mut first: Option<(u64, u64, Party)> = None;
+        for party in parties {
+            let number = party.number();
+            let runner = self.runners.entry(number).or_default();
+            let draw = world.value_at(Key { site: Site::SchedulerPick, entity: number, ordinal: runner.steps });
+            let wait = draw.exponential(1 << 20).saturating_add(draw.part(0).below(1 << 14));
+            if runner.began.saturating_add(wait) < self.race_time {
+                // Its time passed while it had nothing to do.
+                runner.began = self.race_time;
+            }
+            let at = runner.began.saturating_add(wait);
+            if first.is_none_or(|(earliest, ..)| at < earliest) {
+                first = Some((at, number, *party));
+            }
+        }
+        let (at, number, party) = first?;
+        self.race_time = at;
+        let runner = self.runners.entry(number).or_default();
+        *runner = Runner { steps: runner.steps + 1, began: at };
+        Some(party)
+    }
 }

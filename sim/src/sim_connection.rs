@@ -228,7 +228,6 @@ impl Kernel {
         for slice in slices {
             let taken = &slice[..slice.len().min(left)];
             left -= taken.len();
-            self.trace.bytes(taken);
             let last = left == 0;
             let lost = usize::from(last && self.flawed(Flaw::ShortWriteOverstates) && taken.len() > 1);
             self.send(stream, Side::Broker, &taken[..taken.len() - lost]);

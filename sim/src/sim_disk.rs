@@ -9,7 +9,7 @@ use klamm::env::{Disk, DiskEntry, DiskError, DiskFile, DiskLock, EntryKind, Open
 use klamm::types::Instant;
 
 use crate::disk_calls::{dead, failure, not_found};
-use crate::disk_state::{Destroyed, Node, entity_of};
+use crate::disk_state::{Node, entity_of};
 use crate::errno;
 use crate::flaw::Flaw;
 use crate::kernel::{Kernel, Shared};
@@ -65,8 +65,11 @@ impl SimDisk {
             kernel.disk.deferred.remove(&number);
             return Err(error);
         }
-        let mut delay = 50_000 + kernel.value(Site::SyncDelay, 0).exponential(2 * MILLISECOND);
-        if let Some(draw) = kernel.fault(Site::SyncStalls, 0) {
+        let first = kernel.disk.deferred.get(&number).and_then(|covered| covered.first()).map(|covered| covered.node);
+        let path = first.and_then(|node| kernel.disk.paths.get(&node));
+        let entity = path.map_or(0, |path| entity_of(path));
+        let mut delay = 50_000 + kernel.value(Site::SyncDelay, entity).exponential(2 * MILLISECOND);
+        if let Some(draw) = kernel.fault(Site::SyncStalls, entity) {
             delay += draw.exponential(3_000 * MILLISECOND);
         }
         Ok(DeferredSync { number, boot: kernel.boot, due: Instant(kernel.now.0 + delay) })
@@ -85,26 +88,6 @@ impl SimDisk {
     /// How many bytes fit on the disk from now on.
     pub fn set_capacity(&self, bytes: u64) {
         self.shared.lock().disk.capacity = bytes;
-    }
-
-    /// Turns one bit of a file, durable and seen: bit rot. Says whether the byte was there. The ledger remembers it.
-    pub fn flip_bit(&self, path: &Path, offset: u64, bit: u8) -> bool {
-        let mut kernel = self.shared.lock();
-        let Some(node) = kernel.disk.lookup(path) else { return false };
-        let Some(inode) = kernel.disk.file(node) else { return false };
-        let synced = offset < inode.shared as u64;
-        let Some(byte) = usize::try_from(offset).ok().and_then(|offset| inode.data.get_mut(offset)) else {
-            return false;
-        };
-        *byte ^= 1 << (bit & 7);
-        let path = path.to_path_buf();
-        kernel.disk.destroyed.push(Destroyed { path, from: offset, to: offset + 1, synced });
-        true
-    }
-
-    /// Everything that faults and power cuts have destroyed so far.
-    pub fn destroyed(&self) -> Vec<Destroyed> {
-        self.shared.lock().disk.destroyed.clone()
     }
 
     /// What readers see of a file, for oracles.
@@ -239,7 +222,6 @@ impl Disk for SimDisk {
         }
         if kernel.fault(Site::SyncFails, entity).is_some() {
             kernel.disk.poisoned.insert(root.to_path_buf());
-            kernel.note(TraceKind::DiskFault, entity, 0);
             return Err(failure("sync all", root, errno::EIO));
         }
         let below = kernel.disk.below(node);
@@ -274,6 +256,7 @@ impl Disk for SimDisk {
         let mut kernel = self.kernel("lock", path)?;
         if kernel.disk.lookup(path).is_none() {
             let (parent, name) = kernel.disk.parent(path).ok_or_else(|| not_found(path))?;
+            kernel.note(TraceKind::Entry, entity_of(path), 1);
             kernel.disk.make(parent, &name, path, false);
         }
         if kernel.disk.locks.contains_key(path) && !kernel.flawed(Flaw::LockShared) {

@@ -172,6 +172,11 @@ impl DiskFile for SimFile {
             let boot = kernel.boot;
             let inode = kernel.disk.file(self.node).filter(|_| boot == self.boot);
             let inode = inode.ok_or_else(|| io::Error::from_raw_os_error(errno::EBADF))?;
+            let entity = inode.entity;
+            if kernel.fault(Site::ReadFails, entity).is_some() {
+                return Err(io::Error::from_raw_os_error(errno::EIO));
+            }
+            let inode = kernel.disk.file(self.node).expect("the file was there a moment ago");
             let start = usize::try_from(offset.saturating_add(shift)).unwrap_or(usize::MAX);
             let found = inode.data.get(start..).unwrap_or_default();
             if found.is_empty() && bytes > 0 && !lax {

@@ -162,8 +162,8 @@ impl Kernel {
         for _ in 0..shown {
             let Some(ready) = self.network.selector(selector).ready.pop_front() else { break };
             let event = self.event_of(selector, ready);
-            let flags =
-                u64::from(event.readable) | (u64::from(event.writable) << 1) | (u64::from(event.read_closed) << 2);
+            let flags = [event.readable, event.writable, event.read_closed, event.write_closed, event.error];
+            let flags = flags.iter().fold(0, |flags, flag| flags << 1 | u64::from(*flag));
             let token = (u64::from(event.token.generation) << 32) | u64::from(event.token.index);
             self.note(TraceKind::Event, token, flags);
             let both = event.readable && event.writable;

@@ -36,23 +36,14 @@ pub enum TraceKind {
     Entry = 14,
     /// The machine or the process went down.
     Crash = 15,
-    /// A fault fired in the disk.
-    DiskFault = 16,
     /// Whatever the scheduler notes.
     Step = 17,
-}
-
-/// One noted event, kept when a run is recorded to find where two runs part.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TraceEvent {
-    /// What happened.
-    pub kind: TraceKind,
-    /// To whom.
-    pub entity: u64,
-    /// With which number.
-    pub value: u64,
-    /// The hash after it.
-    pub hash: u64,
+    /// A fault fired; its site is the number.
+    Fault = 18,
+    /// The wall clock was moved.
+    WallJump = 19,
+    /// What a power cut left of a file or a directory; the bytes follow.
+    Left = 20,
 }
 
 /// The rolling hash.
@@ -60,35 +51,21 @@ pub struct TraceEvent {
 pub struct Trace {
     hash: u64,
     events: u64,
-    recorded: Option<Vec<TraceEvent>>,
 }
 
 impl Default for Trace {
     fn default() -> Trace {
-        Trace { hash: 0x243f_6a88_85a3_08d3, events: 0, recorded: None }
+        Trace { hash: 0x243f_6a88_85a3_08d3, events: 0 }
     }
 }
 
 impl Trace {
-    /// Keeps every event from now on, for comparing two runs.
-    pub fn record(&mut self) {
-        self.recorded.get_or_insert_default();
-    }
-
-    /// The events kept since `record`.
-    pub fn recorded(&self) -> &[TraceEvent] {
-        self.recorded.as_deref().unwrap_or_default()
-    }
-
     /// Notes an event.
     pub fn note(&mut self, kind: TraceKind, entity: u64, value: u64) {
         self.events += 1;
         self.word(u64::from(kind as u16));
         self.word(entity);
         self.word(value);
-        if let Some(recorded) = &mut self.recorded {
-            recorded.push(TraceEvent { kind, entity, value, hash: self.hash });
-        }
     }
 
     /// Adds bytes to the hash, with their length, however they were cut.

@@ -11,14 +11,14 @@ use klamm::types::{Instant, Now};
 use crate::client_socket::ClientSocket;
 use crate::flaw::Flaw;
 use crate::kernel::{Kernel, Shared};
-use crate::keyed::{Chance, Draw, Fired, Overrides, Site, Swarm};
+use crate::keyed::{Chance, Draw, Fired, Key, Overrides, Site, Swarm};
 use crate::network_state::SelectorState;
 use crate::sim_clock::SimClock;
 use crate::sim_disk::SimDisk;
 use crate::sim_listener::SimListener;
 use crate::sim_parker::SimParker;
 use crate::sim_selector::{SelectorId, SimSelector};
-use crate::trace::{TraceEvent, TraceKind};
+use crate::trace::TraceKind;
 
 /// What a world is made from.
 #[derive(Clone, Debug)]
@@ -119,14 +119,6 @@ impl World {
         Some(state.identity)
     }
 
-    /// Lets nothing arrive on a connection, in either direction, before `until`, of what is sent from now on.
-    pub fn clog(&self, identity: u64, until: Instant) {
-        let mut kernel = self.shared.lock();
-        for stream in kernel.network.streams.iter_mut().filter(|stream| stream.identity == identity) {
-            stream.clogged_until = stream.clogged_until.max(until.0);
-        }
-    }
-
     // ---- time and readiness, for the scheduler
 
     /// Both clocks.
@@ -160,11 +152,7 @@ impl World {
     pub fn jump_wall(&self, milliseconds: i64) {
         let mut kernel = self.shared.lock();
         kernel.wall_offset_ms = kernel.wall_offset_ms.saturating_add(milliseconds);
-    }
-
-    /// Lets the wall clock run fast (or slow, if negative) by some parts in a million, counted from the start of the run.
-    pub fn set_wall_drift(&self, parts: i64) {
-        self.shared.lock().wall_drift = parts;
+        kernel.note(TraceKind::WallJump, 0, milliseconds.cast_unsigned());
     }
 
     /// Whether a poll of the selector would show an event, or was asked for by a wake.
@@ -186,9 +174,24 @@ impl World {
         self.shared.lock().value(site, entity)
     }
 
+    /// The number of a decision whose ordinal the caller counts.
+    pub fn value_at(&self, key: Key) -> Draw {
+        self.shared.lock().chance.value_at(key)
+    }
+
     /// The faults that fired so far, in order.
     pub fn fired(&self) -> Vec<Fired> {
-        self.shared.lock().chance.fired().to_vec()
+        self.fired_since(0)
+    }
+
+    /// How many faults have fired so far.
+    pub fn fired_count(&self) -> usize {
+        self.shared.lock().chance.fired().len()
+    }
+
+    /// The faults that fired after the first `count`, in order.
+    pub fn fired_since(&self, count: usize) -> Vec<Fired> {
+        self.shared.lock().chance.fired().get(count..).unwrap_or_default().to_vec()
     }
 
     /// Notes an event of the scheduler's in the trace.
@@ -206,22 +209,13 @@ impl World {
         self.shared.lock().trace.events()
     }
 
-    /// Keeps every event from now on, to find where two runs part.
-    pub fn record_trace(&self) {
-        self.shared.lock().trace.record();
-    }
-
-    /// The events kept since `record_trace`.
-    pub fn recorded_trace(&self) -> Vec<TraceEvent> {
-        self.shared.lock().trace.recorded().to_vec()
-    }
-
     // ---- the machine's fate
 
     /// Heals everything: no fault fires from now on, space and descriptors are back.
     pub fn calm_down(&self) {
         let mut kernel = self.shared.lock();
         kernel.chance.calm_down();
+        kernel.crash_before = None;
         kernel.network.descriptors_max = u64::MAX;
         kernel.disk.capacity = 1 << 40;
         for stream in &mut kernel.network.streams {
@@ -249,6 +243,11 @@ impl World {
     /// it. That step's later calls fail; [`World::crashes`] tells the scheduler to let the dead broker go.
     pub fn crash_before_effect(&self, effect: u64, crash: Crash) {
         self.shared.lock().crash_before = Some((effect, crash));
+    }
+
+    /// Takes back what `crash_before_effect` has planned.
+    pub fn let_live(&self) {
+        self.shared.lock().crash_before = None;
     }
 
     /// How many effects the broker had on the disk so far: appends, cuts, syncs and changes of entries.

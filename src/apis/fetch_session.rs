@@ -9,6 +9,7 @@ use std::time::Duration;
 use crate::error_code::ErrorCode;
 use crate::limits::FETCH_SESSION_PARTITIONS_MAX;
 use crate::types::{Instant, Offset, PartitionIndex, TopicId};
+use crate::zoo::{self, Bug};
 
 /// The epoch of a request that opens a session.
 const INITIAL_EPOCH: i32 = 0;
@@ -138,7 +139,8 @@ impl FetchSession {
     fn tell(&mut self, name: &PartitionName, told: Told, has_records: bool, has_error: bool) -> bool {
         let Some(place) = self.places.get(name).copied() else { return true };
         let Some(cached) = self.order.get_mut(&place) else { return true };
-        let is_news = has_records || has_error || cached.told != told;
+        let has_records_to_tell = has_records && !zoo::is(Bug::SessionForgetsRecords);
+        let is_news = has_records_to_tell || has_error || cached.told != told;
         // An error is told again until it is gone.
         cached.told = if has_error { NEVER_TOLD } else { told };
         if has_records && let Some(cached) = self.order.remove(&place) {

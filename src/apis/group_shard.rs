@@ -13,6 +13,7 @@ use crate::coordinator::group::{Append, CoordinatorResult, GroupAnswer, GroupCoo
 use crate::error_code::ErrorCode;
 use crate::log::{AppendOrigin, Durability};
 use crate::types::{Instant, Now, Offset, ProducerId, Ticket};
+use crate::zoo::{self, Bug};
 
 /// The shard.
 pub(crate) struct GroupShard {
@@ -200,6 +201,7 @@ impl GroupShard {
     /// Reports the oldest append to the coordinator, if its fate is known.
     fn next_settled(&self, now: Now, state: &mut ShardState) -> Option<CoordinatorResult> {
         let fate = match state.waiting.front()?.written {
+            Written::At { base, .. } if zoo::is(Bug::GroupAnswerBeforeFsync) => Ok(base),
             Written::At { base, required } if self.partition.log.high_watermark() >= required => Ok(base),
             // What is on the disk is unknown, and stays so: the log is gone for this run.
             Written::At { .. } if self.partition.log.is_offline() => Err(ErrorCode::KafkaStorageError),

@@ -37,6 +37,7 @@ use crate::metadata::{
 };
 use crate::protocol::{ApiKey, DecodeError};
 use crate::types::{BrokerId, ConnectionId, Instant, Now, Ticket, TopicId};
+use crate::zoo::{self, Bug};
 
 /// How to wake the roles that the handlers give work to.
 pub struct ApiWakers {
@@ -201,7 +202,9 @@ impl KafkaApis {
             Ok(Decided::Nothing(response)) => word(&response),
             Ok(Decided::Appended) => {
                 self.watch_deadline(deadline);
-                self.replica_manager.want_sync([self.controller.log()]);
+                if !zoo::is(Bug::DecisionBeforeFsync) {
+                    self.replica_manager.want_sync([self.controller.log()]);
+                }
                 Answer::Later
             }
             Err(error) => refuse(error),
@@ -335,6 +338,9 @@ impl KafkaApis {
     pub fn watch_logs(&self, now: Now) -> Vec<Completion> {
         self.logs.manager().check_free_space();
         self.replica_manager.want_due_syncs(now);
+        if zoo::is(Bug::DecisionBeforeFsync) {
+            self.replica_manager.want_sync([self.controller.log()]);
+        }
         let mut completions = self.groups.load_again(now);
         if self.logs.has_missing() {
             completions.extend(self.follow(now, None));

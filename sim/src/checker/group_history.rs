@@ -21,6 +21,8 @@ struct Commit {
     partition: i32,
     offset: i64,
     sent: u64,
+    /// Somebody had been told of a later generation when it was sent.
+    is_stale: bool,
     outcome: CommitOutcome,
 }
 
@@ -33,12 +35,27 @@ enum CommitOutcome {
     Refused,
 }
 
+impl Commit {
+    fn acknowledged(&self) -> Option<u64> {
+        match self.outcome {
+            CommitOutcome::Acknowledged(at) => Some(at),
+            CommitOutcome::Unknown | CommitOutcome::Refused => None,
+        }
+    }
+}
+
 /// The history of the only group.
 #[derive(Debug, Default)]
 pub(crate) struct GroupHistory {
     ticks: u64,
     owners: BTreeMap<(i32, i32), String>,
+    /// The last generation that somebody was told of, and the start of the broker that told it: a power cut may take one back.
+    generation: (u32, i32),
+    /// What leaders gave to each member in each generation.
+    assignments: BTreeMap<(i32, String), Vec<Vec<u8>>>,
     commits: BTreeMap<CommitId, Commit>,
+    /// By partition: the tick at which the last fetch began that found what was committed.
+    judged: BTreeMap<i32, u64>,
 }
 
 impl GroupHistory {
@@ -59,17 +76,38 @@ impl GroupHistory {
         })
     }
 
+    /// A member was told that it is in this generation, by the broker of this start.
+    pub(crate) fn joined(&mut self, boot: u32, generation: i32) {
+        self.generation = self.generation.max((boot, generation));
+    }
+
+    /// The leader of this generation gives this to a member.
+    pub(crate) fn assigned(&mut self, generation: i32, member_id: &str, assignment: &[u8]) {
+        self.assignments.entry((generation, member_id.to_owned())).or_default().push(assignment.to_vec());
+    }
+
+    /// A member was told what it was given, which must be what a leader gave to it.
+    pub(crate) fn given(&self, generation: i32, member_id: &str, assignment: &[u8]) -> Option<Violation> {
+        let given = self.assignments.get(&(generation, member_id.to_owned()));
+        let is_right = given.is_some_and(|given| given.iter().any(|given| given == assignment));
+        (!is_right).then(|| Violation::AssignmentLost { generation, member: member_id.to_owned() })
+    }
+
     /// A commit is sent.
-    pub(crate) fn committing(&mut self, partition: i32, offset: i64) -> CommitId {
+    pub(crate) fn committing(&mut self, partition: i32, offset: i64, (boot, generation): (u32, i32)) -> CommitId {
         let sent = self.tick();
-        self.commits.insert(CommitId(sent), Commit { partition, offset, sent, outcome: CommitOutcome::Unknown });
+        let is_stale = boot == self.generation.0 && generation < self.generation.1;
+        let outcome = CommitOutcome::Unknown;
+        self.commits.insert(CommitId(sent), Commit { partition, offset, sent, is_stale, outcome });
         CommitId(sent)
     }
 
     /// A commit was acknowledged.
-    pub(crate) fn committed(&mut self, id: CommitId) {
+    pub(crate) fn committed(&mut self, id: CommitId) -> Option<Violation> {
         let tick = self.tick();
         self.settle(id, CommitOutcome::Acknowledged(tick));
+        let stale = self.commits.get(&id).filter(|commit| commit.is_stale)?;
+        Some(Violation::StaleCommit { partition: stale.partition, offset: stale.offset })
     }
 
     /// A commit was refused for good.
@@ -84,11 +122,8 @@ impl GroupHistory {
     }
 
     /// A fetch that was sent at tick `began` found this. Says whether it is a commit that was acknowledged.
-    pub(crate) fn fetched(&self, began: u64, partition: i32, offset: i64, name: &str) -> Result<bool, Violation> {
-        let acknowledged = |commit: &Commit| match commit.outcome {
-            CommitOutcome::Acknowledged(at) => Some(at),
-            CommitOutcome::Unknown | CommitOutcome::Refused => None,
-        };
+    pub(crate) fn fetched(&mut self, began: u64, partition: i32, offset: i64, name: &str) -> Result<bool, Violation> {
+        self.judged.insert(partition, began);
         let found = self.commits.iter().find(|(id, _)| id.to_string() == name).map(|(_, commit)| commit);
         let is_foreign = match found {
             Some(found) => found.partition != partition || found.offset != offset,
@@ -99,19 +134,34 @@ impl GroupHistory {
         }
         // One without an answer may take effect at any time. One that was answered is over, and gives way to all that were sent later.
         let since = match found {
-            Some(found) => acknowledged(found),
+            Some(found) => found.acknowledged(),
             None => Some(0),
         };
         let newer = self.commits.values().find(|commit| {
-            let is_settled = acknowledged(commit).is_some_and(|at| at < began);
+            let is_settled = commit.acknowledged().is_some_and(|at| at < began);
             commit.partition == partition && is_settled && since.is_some_and(|since| commit.sent > since)
         });
         match newer {
             Some(newer) => {
                 Err(Violation::CommitLost { partition, acknowledged: newer.offset, sent: newer.sent, found: offset })
             }
-            None => Ok(found.is_some_and(|found| acknowledged(found).is_some())),
+            None => Ok(found.is_some_and(|found| found.acknowledged().is_some())),
         }
+    }
+
+    /// The acknowledged commits whose partition nobody looked at afterwards: what is not looked at is not known to be there.
+    pub(crate) fn verdict(&self) -> Vec<Violation> {
+        let is_open = |commit: &&Commit| {
+            let judged = self.judged.get(&commit.partition).copied().unwrap_or(0);
+            commit.acknowledged().is_some_and(|at| at >= judged)
+        };
+        let open = self.commits.values().filter(is_open);
+        let unseen = |commit: &Commit| Violation::CommitUnseen {
+            partition: commit.partition,
+            acknowledged: commit.offset,
+            sent: commit.sent,
+        };
+        open.map(unseen).collect()
     }
 }
 
@@ -122,16 +172,16 @@ mod tests {
     #[test]
     fn an_acknowledged_commit_must_be_found_until_a_later_one_takes_its_place() {
         let mut history = GroupHistory::default();
-        let first = history.committing(0, 5);
-        history.committed(first);
+        let first = history.committing(0, 5, (1, 1));
+        assert_eq!(history.committed(first), None);
         let began = history.tick();
         assert!(history.fetched(began, 0, -1, "").is_err());
         assert_eq!(history.fetched(began, 0, 5, &first.to_string()), Ok(true));
-        let second = history.committing(0, 6);
+        let second = history.committing(0, 6, (1, 1));
         let began = history.tick();
         assert_eq!(history.fetched(began, 0, 5, &first.to_string()), Ok(true));
         assert_eq!(history.fetched(began, 0, 6, &second.to_string()), Ok(false));
-        history.committed(second);
+        assert_eq!(history.committed(second), None);
         let began = history.tick();
         assert!(history.fetched(began, 0, 5, &first.to_string()).is_err());
     }
@@ -139,12 +189,43 @@ mod tests {
     #[test]
     fn what_was_refused_or_never_committed_may_not_be_found() {
         let mut history = GroupHistory::default();
-        let refused = history.committing(0, 5);
+        let refused = history.committing(0, 5, (1, 1));
         history.refused(refused);
         let began = history.tick();
         assert!(history.fetched(began, 0, 5, &refused.to_string()).is_err());
         assert!(history.fetched(began, 0, 7, "").is_err());
         assert_eq!(history.fetched(began, 0, -1, ""), Ok(false));
+    }
+
+    #[test]
+    fn an_acknowledged_commit_must_be_looked_for_at_the_end() {
+        let mut history = GroupHistory::default();
+        let commit = history.committing(0, 5, (1, 1));
+        assert!(history.verdict().is_empty(), "nobody knows what became of it");
+        assert_eq!(history.committed(commit), None);
+        assert_eq!(history.verdict().len(), 1);
+        let began = history.tick();
+        assert_eq!(history.fetched(began, 0, 5, &commit.to_string()), Ok(true));
+        assert!(history.verdict().is_empty());
+    }
+
+    #[test]
+    fn a_commit_of_an_older_generation_may_not_be_acknowledged() {
+        let mut history = GroupHistory::default();
+        history.joined(1, 2);
+        let stale = history.committing(0, 5, (1, 1));
+        assert!(history.committed(stale).is_some());
+        let of_a_new_start = history.committing(0, 5, (2, 1));
+        assert_eq!(history.committed(of_a_new_start), None);
+    }
+
+    #[test]
+    fn a_member_must_be_given_what_a_leader_gave_to_it() {
+        let mut history = GroupHistory::default();
+        history.assigned(1, "a", b"all");
+        assert_eq!(history.given(1, "a", b"all"), None);
+        assert!(history.given(1, "a", b"").is_some());
+        assert!(history.given(2, "a", b"all").is_some());
     }
 
     #[test]

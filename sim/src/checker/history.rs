@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 
 use super::Violation;
+use super::admin_history::AdminHistory;
 use super::group_history::GroupHistory;
 use crate::client::Value;
 
@@ -71,6 +72,8 @@ pub struct Seen {
     pub offset: i64,
     /// The high watermark of the same answer.
     pub high_watermark: i64,
+    /// Losses before it was asked for. The answer may have been on its way while there was another one.
+    pub losses: u32,
 }
 
 /// Everything that the verdict needs.
@@ -79,13 +82,14 @@ pub struct History {
     sends: Vec<Send>,
     /// By partition, leader epoch and offset: what was read there first.
     reads: BTreeMap<(i32, i32, i64), Value>,
-    /// Where each value was read first.
-    read_at: BTreeMap<Value, (i32, i64)>,
+    /// Where each value was read first, and how many losses there had been.
+    read_at: BTreeMap<Value, (i32, i64, u32)>,
     /// What the last, whole reading found: by partition and offset.
     final_reads: BTreeMap<(i32, i64), Value>,
     is_final: bool,
     losses: u32,
     groups: GroupHistory,
+    admin: AdminHistory,
     violations: Vec<Violation>,
 }
 
@@ -117,7 +121,7 @@ impl History {
 
     /// Notes a record that a consumer read where it expected the offset `expected`.
     pub(crate) fn seen(&mut self, seen: Seen, expected: i64, value: Option<Value>) {
-        let Seen { client, partition, epoch, offset, high_watermark } = seen;
+        let Seen { client, partition, epoch, offset, high_watermark, losses } = seen;
         if offset != expected {
             self.violate(Violation::Gap { client, partition, offset, expected });
         }
@@ -129,7 +133,7 @@ impl History {
         if before != value {
             self.violate(Violation::OffsetChanged { partition, offset, before, after: value });
         }
-        self.read_at.entry(value).or_insert((partition, offset));
+        self.read_at.entry(value).or_insert((partition, offset, losses));
         if self.is_final {
             self.final_reads.insert((partition, offset), value);
         }
@@ -153,6 +157,11 @@ impl History {
     /// What members of the group were told.
     pub(crate) fn groups(&mut self) -> &mut GroupHistory {
         &mut self.groups
+    }
+
+    /// What admins were told.
+    pub(crate) fn admin(&mut self) -> &mut AdminHistory {
+        &mut self.admin
     }
 
     pub(crate) fn violate(&mut self, violation: Violation) {
@@ -182,8 +191,14 @@ impl History {
         }
         let mut last_of_lane: BTreeMap<(Lane, i32), (Value, i64)> = BTreeMap::new();
         for send in std::mem::take(&mut self.sends) {
-            self.judge(&send, places.get(&send.value).copied());
-            let SendOutcome::Acknowledged(offset) = send.outcome else { continue };
+            let found = places.get(&send.value).copied();
+            self.judge(&send, found);
+            let acknowledged = match send.outcome {
+                SendOutcome::Acknowledged(offset) => Some(offset),
+                SendOutcome::Refused | SendOutcome::Unknown => None,
+            };
+            // Whatever a client was told, what is there is there in order.
+            let Some(offset) = found.map(|(_, offset)| offset).or(acknowledged) else { continue };
             let key = (send.lane, send.partition);
             if let Some((earlier, last)) = last_of_lane.insert(key, (send.value, offset))
                 && last >= offset
@@ -192,6 +207,7 @@ impl History {
                 self.violate(Violation::OutOfOrder { earlier, later, partition });
             }
         }
+        self.groups.verdict().into_iter().for_each(|violation| self.violate(violation));
         self.violations
     }
 
@@ -216,8 +232,9 @@ impl History {
         if is_unfinished && matches!(send.lane, Lane::Idempotent(_)) {
             self.violate(Violation::NeverAcknowledged { value });
         }
-        if let Some((partition, offset)) = self.read_at.get(&value).copied()
-            && send.acks == Acks::All
+        // What was not synced is lost by a power cut only.
+        if let Some((partition, offset, losses)) = self.read_at.get(&value).copied()
+            && (send.acks == Acks::All || losses == self.losses)
             && found != Some((partition, offset))
         {
             self.violate(Violation::ReadLost { value, partition, offset });

@@ -48,7 +48,8 @@ fn judge(events: &[Event]) -> Vec<Violation> {
     let mut sends = std::collections::BTreeMap::new();
     let mut next = 0;
     for event in events {
-        let seen = |offset| Seen { client: 9, partition: PARTITION, epoch: 0, offset, high_watermark: 6 };
+        let losses = history.losses();
+        let seen = |offset| Seen { client: 9, partition: PARTITION, epoch: 0, offset, high_watermark: 6, losses };
         match *event {
             Sent { sequence, acks, lane } => {
                 sends.insert(sequence, history.sent(value(sequence), acks, PARTITION, lane));
@@ -179,6 +180,24 @@ fn an_acks_all_record_that_was_read_and_is_gone_is_seen_even_if_nobody_was_told(
         Final,
     ];
     assert_eq!(judge(&with_leader), []);
+    let after_the_loss = [
+        Sent { sequence: 0, acks: Acks::Leader, lane: Lane::Connection(1) },
+        Lost,
+        Read { sequence: 0, offset: 0 },
+        Final,
+    ];
+    assert!(matches!(judge(&after_the_loss)[..], [Violation::ReadLost { .. }]), "a kill loses nothing that was read");
+}
+
+#[test]
+fn records_whose_sends_were_never_answered_keep_their_order_too() {
+    let lane = Lane::Connection(1);
+    let sent = |sequence| Sent { sequence, acks: Acks::Leader, lane };
+    let read = |sequence, offset| Read { sequence, offset };
+    let events = [sent(0), sent(1), Final, read(1, 0), read(0, 1)];
+    assert!(matches!(judge(&events)[..], [Violation::OutOfOrder { .. }]));
+    let events = [sent(0), sent(1), Final, read(0, 0), read(1, 1)];
+    assert_eq!(judge(&events), []);
 }
 
 #[test]

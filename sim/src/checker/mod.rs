@@ -2,12 +2,14 @@
 //!
 //! It must not look into the broker: it judges by what clients were told.
 
+mod admin_history; // what admins were told of their topics
 mod group_history;
 mod history;
 #[cfg(test)]
 mod history_tests;
 mod violation;
 
+pub(crate) use admin_history::AdminHistory;
 pub(crate) use group_history::CommitId;
 pub(crate) use history::Lane;
 pub use history::{Acks, History, Seen, SendId};

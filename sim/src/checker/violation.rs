@@ -2,6 +2,8 @@
 //!
 //! It must not know how it came about.
 
+use klamm::error_code::ErrorCode;
+
 use crate::client::Value;
 
 /// What kind of promise was broken; the command's exit status tells it.
@@ -27,6 +29,8 @@ pub enum Violation {
     Twice { value: Value, partition: i32, first: i64, second: i64 },
     #[error("L6: {value} was refused and is in partition {partition} at offset {offset}")]
     RefusedThere { value: Value, partition: i32, offset: i64 },
+    #[error("L6: {value} was refused with {error:?} while nothing was wrong")]
+    RefusedWithoutCause { value: Value, error: ErrorCode },
     #[error("L2: offset {offset} of partition {partition} held {before} and holds {after}")]
     OffsetChanged { partition: i32, offset: i64, before: Value, after: Value },
     #[error("L3: client {client} read offset {offset} of partition {partition} where {expected} was next")]
@@ -45,10 +49,12 @@ pub enum Violation {
         "L9: client {client} read offset {offset} of partition {partition} above the high watermark {high_watermark}"
     )]
     AboveHighWatermark { client: u32, partition: i32, offset: i64, high_watermark: i64 },
-    #[error(
-        "L9: {value}, sent with acks=all, was read at offset {offset} of partition {partition} and is not there any more"
-    )]
+    #[error("L9: {value} was read at offset {offset} of partition {partition} and is not there any more")]
     ReadLost { value: Value, partition: i32, offset: i64 },
+    #[error(
+        "L9: client {client} has read up to {read} in an epoch of partition {partition} that is said to end at {end}"
+    )]
+    EpochEndsEarly { client: u32, partition: i32, read: i64, end: i64 },
     #[error("L2: offset {offset} of partition {partition} holds bytes that nobody wrote")]
     Foreign { partition: i32, offset: i64 },
     #[error("L13: the batch at offset {offset} of partition {partition} was served with a wrong checksum")]
@@ -59,10 +65,24 @@ pub enum Violation {
         "G2: offset {acknowledged} of partition {partition}, whose commit was sent at tick {sent} and acknowledged, gave way to {found}"
     )]
     CommitLost { partition: i32, acknowledged: i64, sent: u64, found: i64 },
+    #[error(
+        "G2: offset {acknowledged} of partition {partition}, whose commit was sent at tick {sent} and acknowledged, was never found"
+    )]
+    CommitUnseen { partition: i32, acknowledged: i64, sent: u64 },
     #[error("G2: the committed offset {offset} of partition {partition} was refused, or nobody ever committed it")]
     ForeignCommit { partition: i32, offset: i64 },
     #[error("G4: the commit of offset {committed} of partition {partition} is there, and the records up to {end} only")]
     CommitAhead { partition: i32, committed: i64, end: i64 },
+    #[error("G3: offset {offset} of partition {partition} was committed by a member of an older generation")]
+    StaleCommit { partition: i32, offset: i64 },
+    #[error("G1: member {member} was not given in generation {generation} what the leader gave to it")]
+    AssignmentLost { generation: i32, member: String },
+    #[error("G5: member {member} of client {client} cannot leave: {error:?}")]
+    CannotLeave { client: u32, member: String, error: ErrorCode },
+    #[error("M1: that topic {name} is there is {is_there}, and the client was told otherwise")]
+    TopicNotAsTold { name: String, is_there: bool },
+    #[error("M2: topic {name} was configured with {told} and has {found:?}")]
+    ConfigNotAsTold { name: String, told: u32, found: Option<String> },
     #[error("N1: an answer on connection {connection:#x} that nobody asked for")]
     UnaskedAnswer { connection: u64 },
     #[error("N1: an answer on connection {connection:#x} that is not the next one's")]
@@ -75,6 +95,8 @@ pub enum Violation {
     DoesNotStart { reason: String },
     #[error("S1: the orderly stop failed: {reason}")]
     DoesNotStop { reason: String },
+    #[error("S2: the orderly stop leaves a request without an answer; {waiting}")]
+    StopsInTheMiddle { waiting: String },
     #[error("V1: the broker panicked: {message}")]
     Panicked { message: String },
     #[error("liveness: {reason}; {waiting}")]

@@ -11,7 +11,7 @@ use klamm::types::Instant;
 use super::ClientContext;
 use crate::checker::Violation;
 use crate::client_socket::ClientSocket;
-use crate::keyed::{Site, draw_config};
+use crate::keyed::Site;
 
 /// The most bytes that one read takes.
 const READ_BYTES: usize = 4 << 10;
@@ -58,15 +58,17 @@ impl ClientConnection {
         let host = [10, 0, u8::try_from(client >> 8 & 0xff).unwrap_or(0), u8::try_from(client & 0xff).unwrap_or(0)];
         let port = 1_024 + u16::try_from(attempt % 60_000).unwrap_or(0);
         let socket = context.world.connect(identity, (host, port).into(), context.broker);
-        // No two connections use the same numbers, so that an answer that went astray is recognised.
-        let first = draw_config(identity, Site::ClientProfile, identity).below(1 << 30);
+        // No two connections use the same numbers, so that an answer that went astray is recognised. Some begin where the numbers wrap.
+        let draw = context.world.value(Site::FirstCorrelationId, identity);
+        let near_end = draw.part(0).below(8) == 0;
+        let first = if near_end { i32::MAX - 2 } else { i32::try_from(draw.below(1 << 30)).unwrap_or(1) };
         ClientConnection {
             socket,
             identity,
             outgoing: VecDeque::new(),
             incoming: Vec::new(),
             outstanding: VecDeque::new(),
-            next_correlation_id: i32::try_from(first).unwrap_or(1),
+            next_correlation_id: first,
             boot: context.boot,
             is_half_closed: false,
             is_blameless: context.is_network_sound,
@@ -107,7 +109,7 @@ impl ClientConnection {
         is_answered: bool,
     ) -> i32 {
         let correlation_id = self.next_correlation_id;
-        self.next_correlation_id += 1;
+        self.next_correlation_id = correlation_id.wrapping_add(1);
         let frame = encode_request(api_key, version, correlation_id, Some("sim"), message);
         self.outgoing.extend(frame.bytes.iter());
         if is_answered {
@@ -162,6 +164,12 @@ impl ClientConnection {
         ConnectionNews::Over
     }
 
+    /// Writes what can be written.
+    pub(crate) fn flush(&mut self, context: &ClientContext<'_>) {
+        // One that is torn anyway is told of errors by nobody.
+        let _ = self.write(context);
+    }
+
     /// Tears the connection, so that the broker learns of it by an error.
     pub(crate) fn reset(self) {
         self.socket.reset();
@@ -170,7 +178,7 @@ impl ClientConnection {
     fn write(&mut self, context: &ClientContext<'_>) -> std::io::Result<()> {
         while !self.outgoing.is_empty() {
             let bytes = self.outgoing.make_contiguous();
-            let draw = context.world.value(Site::ClientAction, self.identity);
+            let draw = context.world.value(Site::ClientWrite, self.identity);
             // Half of the writes are whole, the others are cut anywhere.
             let cut =
                 if draw.happens(500_000) { bytes.len() } else { draw.part(0).between(1, bytes.len() as u64) as usize };

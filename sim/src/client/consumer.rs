@@ -8,18 +8,22 @@ use std::collections::BTreeMap;
 use klamm::error_code::ErrorCode;
 use klamm::protocol::messages::fetch::{FetchPartition, FetchRequest, FetchResponse, FetchTopic, PartitionData};
 use klamm::protocol::messages::metadata::{MetadataRequest, MetadataRequestTopic, MetadataResponse};
+use klamm::protocol::messages::offset_for_leader_epoch::{
+    OffsetForLeaderEpochRequest, OffsetForLeaderEpochResponse, OffsetForLeaderPartition, OffsetForLeaderTopic,
+};
 use klamm::protocol::{ApiKey, Decoder, Message, RecordsField};
-use klamm::record::BatchIterator;
+use klamm::record::{BatchIterator, Decompressor};
 use klamm::types::{Instant, TopicId};
 
-use super::connection::{earlier, later};
-use super::habits::Whim;
-use super::{Client, ClientConnection, ClientContext, ConnectionNews, Habits, Value};
+use super::link::{Link, LinkNews, Next};
+use super::{Client, ClientConnection, ClientContext, Habits, Value};
 use crate::checker::{Seen, Violation};
 use crate::keyed::Site;
 
 const METADATA_VERSION: i16 = 12;
-const RETRY_NS: u64 = 20_000_000;
+const EPOCH_VERSION: i16 = 4;
+/// More than any batch of this run holds.
+const BODY_BYTES_MAX: usize = 1 << 20;
 
 /// What one consumer is like in one run.
 #[derive(Clone, Copy, Debug)]
@@ -28,6 +32,10 @@ pub(crate) struct ConsumerProfile {
     pub(crate) version: i16,
     pub(crate) wait_ms_max: i32,
     pub(crate) bytes_min: i32,
+    /// It fetches in a session.
+    pub(crate) has_session: bool,
+    /// After a change of the leader epoch it asks where it may read on; else it reads from the start again.
+    pub(crate) asks_epoch_ends: bool,
     pub(crate) habits: Habits,
 }
 
@@ -36,6 +44,11 @@ pub(crate) struct ConsumerProfile {
 struct Position {
     offset: i64,
     leader_epoch: i32,
+    /// The epoch of the last batch that it has read, and how many losses there had been.
+    read_in_epoch: i32,
+    losses: u32,
+    /// An epoch whose end is to be asked for before it reads on.
+    unsure_of: Option<i32>,
     /// It has read up to the high watermark, as of its last fetch since the run is calm.
     at_end: bool,
     high_watermark: i64,
@@ -47,15 +60,39 @@ pub(crate) struct Consumer {
     profile: ConsumerProfile,
     topic: &'static str,
     topic_id: TopicId,
-    connection: Option<ClientConnection>,
-    attempt: u32,
-    retry_at: Option<Instant>,
+    link: Link,
     /// Whether this connection has asked for the metadata and got them.
     is_prepared: bool,
     positions: BTreeMap<i32, Position>,
     /// What a loss of unsynced records may take back is forgotten when there was one.
     losses: u32,
+    losses_when_asked: u32,
+    session: Session,
+    decompressor: Decompressor,
     is_done: bool,
+}
+
+/// A fetch session (KIP-227), as the client sees it.
+#[derive(Debug, Default)]
+struct Session {
+    id: i32,
+    /// Of the next request; 0 opens a session.
+    epoch: i32,
+    /// From where on the broker believes that each partition is wanted.
+    wanted: BTreeMap<i32, i64>,
+    /// It was opened when the run was calm.
+    is_calm: bool,
+}
+
+impl Session {
+    /// Goes on after an answer in the session that it names, if it names one.
+    fn answered(&mut self, id: i32) {
+        self.epoch = if id == 0 { 0 } else { self.epoch + 1 };
+        self.id = id;
+        if id == 0 {
+            self.wanted.clear();
+        }
+    }
 }
 
 impl Consumer {
@@ -64,45 +101,90 @@ impl Consumer {
             profile,
             topic,
             topic_id: TopicId::default(),
-            connection: None,
-            attempt: 0,
-            retry_at: None,
+            link: Link::new(profile.client, profile.habits),
             is_prepared: false,
             positions: BTreeMap::new(),
             losses: 0,
+            losses_when_asked: 0,
+            session: Session::default(),
+            decompressor: Decompressor::new(),
             is_done: false,
         }
     }
 
-    fn ask(&mut self, context: &ClientContext<'_>) {
-        let Some(connection) = &mut self.connection else { return };
-        if connection.is_half_closed() {
-            return;
-        }
+    fn ask(&mut self, context: &ClientContext<'_>, connection: &mut ClientConnection) {
         if !self.is_prepared {
             let topics = Some(vec![MetadataRequestTopic { name: Some(self.topic), ..Default::default() }]);
             let request = MetadataRequest { topics, allow_auto_topic_creation: true, ..Default::default() };
             connection.send(context, (ApiKey::Metadata, METADATA_VERSION), &request, true);
             return;
         }
+        if self.positions.values().any(|position| position.unsure_of.is_some()) {
+            return self.ask_epoch_ends(context, connection);
+        }
+        if context.is_calm && !self.session.is_calm {
+            // From here on it counts what is known of every partition: everything is asked for once more.
+            self.session = Session { is_calm: true, ..Session::default() };
+        }
+        self.losses_when_asked = context.history.losses();
         let draw = context.world.value(Site::ClientAction, u64::from(self.profile.client));
         let partition_bytes_max = i32::try_from(draw.part(0).between(1, 4_000)).unwrap_or(1);
-        let partitions = self.positions.iter().map(|(partition, position)| FetchPartition {
-            partition: *partition,
-            fetch_offset: position.offset,
+        let session = &mut self.session;
+        let is_news = |(partition, position): &(&i32, &Position)| {
+            session.epoch <= 0 || session.wanted.get(partition) != Some(&position.offset)
+        };
+        let news: Vec<(i32, i64)> =
+            self.positions.iter().filter(is_news).map(|(partition, position)| (*partition, position.offset)).collect();
+        session.wanted.extend(news.iter().copied());
+        let partitions = news.into_iter().map(|(partition, fetch_offset)| FetchPartition {
+            partition,
+            fetch_offset,
             partition_max_bytes: partition_bytes_max,
             ..Default::default()
         });
-        let topics = vec![FetchTopic { topic: self.topic, topic_id: self.topic_id, partitions: partitions.collect() }];
+        let partitions: Vec<FetchPartition> = partitions.collect();
+        let topic = FetchTopic { topic: self.topic, topic_id: self.topic_id, partitions };
         let request = FetchRequest {
             max_wait_ms: self.profile.wait_ms_max,
             min_bytes: self.profile.bytes_min,
             max_bytes: 1 << 20,
-            session_epoch: -1,
-            topics,
+            session_id: session.id,
+            session_epoch: if self.profile.has_session { session.epoch } else { -1 },
+            topics: Some(topic).into_iter().filter(|topic| !topic.partitions.is_empty()).collect(),
             ..Default::default()
         };
         connection.send(context, (ApiKey::Fetch, self.profile.version), &request, true);
+    }
+
+    /// Asks where the epochs ended in which it has read (KIP-320).
+    fn ask_epoch_ends(&self, context: &ClientContext<'_>, connection: &mut ClientConnection) {
+        let unsure = self.positions.iter().filter_map(|(partition, position)| Some((*partition, position.unsure_of?)));
+        let partitions = unsure
+            .map(|(partition, leader_epoch)| OffsetForLeaderPartition { partition, leader_epoch, ..Default::default() })
+            .collect();
+        let topics = vec![OffsetForLeaderTopic { topic: self.topic, partitions }];
+        let request = OffsetForLeaderEpochRequest { replica_id: -1, topics };
+        connection.send(context, (ApiKey::OffsetForLeaderEpoch, EPOCH_VERSION), &request, true);
+    }
+
+    /// Goes back to where the epoch ended in which it has read. Without a loss that is not before what it has read.
+    fn take_epoch_ends(&mut self, context: &mut ClientContext<'_>, response: &OffsetForLeaderEpochResponse<'_>) {
+        for ended in response.topics.iter().flat_map(|topic| &topic.partitions) {
+            let Some(position) = self.positions.get_mut(&ended.partition) else { continue };
+            if ended.error_code != ErrorCode::None.code() {
+                self.is_prepared = false;
+                continue;
+            }
+            position.unsure_of = None;
+            if ended.end_offset < position.offset {
+                if position.losses == context.history.losses() {
+                    let (client, partition) = (self.profile.client, ended.partition);
+                    let (read, end) = (position.offset, ended.end_offset);
+                    context.history.violate(Violation::EpochEndsEarly { client, partition, read, end });
+                }
+                position.offset = ended.end_offset.max(0);
+            }
+        }
     }
 
     /// Takes an answer; `false` if it makes no sense.
@@ -113,11 +195,17 @@ impl Consumer {
             self.take_metadata(&response);
             return true;
         }
+        if api_key == ApiKey::OffsetForLeaderEpoch {
+            let Ok(response) = OffsetForLeaderEpochResponse::decode(&mut decoder, version) else { return false };
+            self.take_epoch_ends(context, &response);
+            return true;
+        }
         let Ok(response) = FetchResponse::decode(&mut decoder, version) else { return false };
         if response.error_code != ErrorCode::None.code() {
             self.is_prepared = false;
             return true;
         }
+        self.session.answered(response.session_id);
         let partitions = response.responses.iter().flat_map(|topic| &topic.partitions);
         let mut is_right = true;
         for partition in partitions {
@@ -129,12 +217,23 @@ impl Consumer {
     fn take_metadata(&mut self, response: &MetadataResponse<'_>) {
         let topic = response.topics.iter().find(|topic| topic.name == Some(self.topic) && topic.error_code == 0);
         let Some(topic) = topic else { return };
+        let is_same_topic = self.topic_id == topic.topic_id;
         self.topic_id = topic.topic_id;
+        self.session = Session { is_calm: self.session.is_calm, ..Session::default() };
         for partition in &topic.partitions {
             let fresh = Position { leader_epoch: partition.leader_epoch, ..Position::default() };
             let position = self.positions.entry(partition.partition_index).or_insert(fresh);
             if position.leader_epoch != partition.leader_epoch {
-                *position = fresh;
+                let goes_on = self.profile.asks_epoch_ends && is_same_topic && position.offset > 0;
+                let unsure_of = position.unsure_of.or(Some(position.read_in_epoch)).filter(|_| goes_on);
+                let kept = Position {
+                    offset: position.offset,
+                    read_in_epoch: position.read_in_epoch,
+                    losses: position.losses,
+                    unsure_of,
+                    ..fresh
+                };
+                *position = if goes_on { kept } else { fresh };
             }
         }
         self.is_prepared = !self.positions.is_empty();
@@ -153,7 +252,7 @@ impl Consumer {
             _ => {
                 position.at_end = false;
                 self.is_prepared = false;
-                self.retry_at = Some(later(context, RETRY_NS));
+                self.link.retry(context);
                 return true;
             }
         }
@@ -187,8 +286,8 @@ impl Consumer {
                 context.history.violate(Violation::DamagedBatch { partition, offset: batch.base_offset().0 });
                 return true;
             }
-            let Some(iterator) = batch.records() else { return false };
-            for record in iterator {
+            let Ok(body) = batch.decompressed_body(&mut self.decompressor, BODY_BYTES_MAX) else { return false };
+            for record in batch.records_in(&body) {
                 let Ok(record) = record else { return false };
                 let offset = record.offset.0;
                 if offset < position.offset {
@@ -197,11 +296,19 @@ impl Consumer {
                 let epoch = batch.partition_leader_epoch().0;
                 let value = record.value.and_then(Value::from_bytes);
                 context.history.seen(
-                    Seen { client: self.profile.client, partition, epoch, offset, high_watermark },
+                    Seen {
+                        client: self.profile.client,
+                        partition,
+                        epoch,
+                        offset,
+                        high_watermark,
+                        losses: self.losses_when_asked,
+                    },
                     position.offset,
                     value,
                 );
                 position.offset = offset + 1;
+                (position.read_in_epoch, position.losses) = (epoch, self.losses_when_asked);
             }
         }
         position.at_end = context.is_calm && position.offset >= high_watermark;
@@ -212,28 +319,6 @@ impl Consumer {
         self.is_prepared && self.positions.values().all(|position| position.at_end)
     }
 
-    /// Follows a whim; says when it comes back if it goes away.
-    fn indulge(&mut self, context: &mut ClientContext<'_>) -> Option<Instant> {
-        match self.profile.habits.whim(context, self.profile.client) {
-            Whim::Work => None,
-            Whim::Sleep(nanoseconds) => Some(later(context, nanoseconds)),
-            Whim::HalfClose => {
-                if let Some(connection) = &mut self.connection {
-                    connection.half_close();
-                }
-                None
-            }
-            Whim::Close => {
-                self.connection = None;
-                None
-            }
-            Whim::Reset => {
-                self.connection.take().into_iter().for_each(ClientConnection::reset);
-                None
-            }
-        }
-    }
-
     fn forget_what_may_be_lost(&mut self, context: &ClientContext<'_>) {
         if self.losses != context.history.losses() {
             self.losses = context.history.losses();
@@ -241,11 +326,6 @@ impl Consumer {
                 (position.high_watermark, position.log_start) = (0, 0);
             }
         }
-    }
-
-    fn deadline(&self, context: &ClientContext<'_>) -> Option<Instant> {
-        let gives_up = self.connection.as_ref().and_then(|open| self.profile.habits.gives_up_at(context, open));
-        earlier(gives_up, self.retry_at.filter(|at| *at > context.now()))
     }
 }
 
@@ -255,57 +335,32 @@ impl Client for Consumer {
             return None;
         }
         self.forget_what_may_be_lost(context);
-        let gives_up = self.connection.as_ref().is_some_and(|connection| {
-            let gives_up_at = self.profile.habits.gives_up_at(context, connection);
-            connection.is_of_the_past(context) || gives_up_at.is_some_and(|at| at <= context.now())
-        });
-        if gives_up {
-            self.connection = None;
+        match self.link.begin(context, false).next {
+            Next::Rest(at) => return Some(at),
+            Next::WorkAnew => self.is_prepared = false,
+            Next::Work => {}
         }
-        if let Some(back_at) = self.indulge(context) {
-            return Some(back_at);
-        }
-        if let Some(at) = self.retry_at.filter(|at| *at > context.now() && self.connection.is_none()) {
-            return Some(at);
-        }
-        if self.connection.is_none() {
-            self.attempt += 1;
-            self.is_prepared = false;
-            self.connection = Some(ClientConnection::open(self.profile.client, self.attempt, context));
-        }
-        let mut has_asked = false;
         loop {
-            let is_idle = self.connection.as_ref().is_some_and(|connection| connection.outstanding() == 0);
-            if is_idle && self.retry_at.is_none_or(|at| at <= context.now()) {
-                self.retry_at = None;
-                self.ask(context);
-                has_asked = true;
+            if let Some(mut connection) = self.link.take_idle(context) {
+                self.ask(context, &mut connection);
+                self.link.give_back(connection);
             }
-            let Some(connection) = &mut self.connection else { return None };
-            match connection.pump(context) {
-                ConnectionNews::Answer(_, api_key, version, body) => {
+            match self.link.pump(context, false) {
+                LinkNews::Answer(_, api_key, version, body) => {
                     if !self.take_answer(context, api_key, version, &body) {
                         context.history.violate(Violation::UnreadableAnswer { client: self.profile.client });
                     }
                     if context.is_calm && self.has_read_all() {
                         self.is_done = true;
-                        self.connection = None;
+                        self.link.close();
                         return None;
                     }
                     if !self.is_prepared {
-                        self.retry_at = Some(later(context, RETRY_NS));
+                        self.link.retry(context);
                     }
                 }
-                ConnectionNews::Nothing if has_asked && self.profile.habits.runs_away(context, self.profile.client) => {
-                    self.connection.take().into_iter().for_each(ClientConnection::reset);
-                    return Some(context.now());
-                }
-                ConnectionNews::Nothing => return self.deadline(context),
-                ConnectionNews::Over => {
-                    self.connection = None;
-                    self.retry_at = Some(later(context, RETRY_NS));
-                    return self.retry_at;
-                }
+                LinkNews::Rest(at) => return at,
+                LinkNews::Lost(at) => return Some(at),
             }
         }
     }
@@ -315,7 +370,7 @@ impl Client for Consumer {
     }
 
     fn waits_since(&self) -> Option<Instant> {
-        self.connection.as_ref().and_then(ClientConnection::waits_since)
+        self.link.waits_since()
     }
 
     fn waits_for(&self) -> String {

@@ -22,14 +22,12 @@ use klamm::protocol::messages::sync_group::{SyncGroupRequest, SyncGroupRequestAs
 use klamm::protocol::{ApiKey, DecodeError, Decoder, Message};
 use klamm::types::{Instant, TopicId};
 
-use super::connection::{earlier, later};
-use super::habits::Whim;
-use super::{Client, ClientConnection, ClientContext, ConnectionNews, Habits};
+use super::link::{Link, LinkNews, Next};
+use super::{Client, ClientConnection, ClientContext, Habits};
 use crate::checker::{CommitId, Violation};
 use crate::keyed::Site;
 
 const GROUP: &str = "group";
-const RETRY_NS: u64 = 20_000_000;
 const PACE_NS_MAX: u64 = 40_000_000;
 const SESSION_MS: i32 = 1_000;
 const REBALANCE_MS: i32 = 2_000;
@@ -79,9 +77,7 @@ pub(crate) struct GroupMember {
     topic: &'static str,
     topic_id: TopicId,
     partition_count: i32,
-    connection: Option<ClientConnection>,
-    attempt: u32,
-    retry_at: Option<Instant>,
+    link: Link,
     task: Task,
     member_id: String,
     generation: i32,
@@ -91,7 +87,13 @@ pub(crate) struct GroupMember {
     /// The commits that are on their way, and when the open fetch was sent.
     commits: Vec<(i32, CommitId)>,
     fetch_began: u64,
+    /// It was sent in a calm run: no partition may be missing in the answer.
+    fetches_all: bool,
     rounds_left: u32,
+    /// It has left its connection right behind a join.
+    has_vanished: bool,
+    /// It may have left already, without having been told so.
+    has_asked_to_leave: bool,
     is_done: bool,
 }
 
@@ -102,9 +104,7 @@ impl GroupMember {
             topic,
             topic_id: TopicId::default(),
             partition_count: 0,
-            connection: None,
-            attempt: 0,
-            retry_at: None,
+            link: Link::new(profile.client, profile.habits),
             task: Task::Find,
             member_id: String::new(),
             generation: -1,
@@ -112,44 +112,41 @@ impl GroupMember {
             owned: Vec::new(),
             commits: Vec::new(),
             fetch_began: 0,
+            fetches_all: false,
             rounds_left: profile.rounds,
+            has_vanished: false,
+            has_asked_to_leave: false,
             is_done: false,
         }
     }
 
-    fn lose_connection(&mut self, context: &ClientContext<'_>) {
-        self.connection = None;
+    fn connection_lost(&mut self) {
         // What was committed without an answer stays unknown for ever.
         self.commits.clear();
-        self.is_done |= self.task == Task::Leave;
         self.task = Task::Find;
-        self.retry_at = Some(later(context, RETRY_NS));
     }
 
-    fn ask(&mut self, context: &mut ClientContext<'_>) {
-        let Some(mut connection) = self.connection.take() else { return };
-        if !connection.is_half_closed() {
-            match self.task {
-                Task::Find => self.ask_coordinator(context, &mut connection),
-                Task::Metadata => self.ask_metadata(context, &mut connection),
-                Task::Join => self.join(context, &mut connection),
-                Task::Sync => self.sync(context, &mut connection),
-                Task::Committed => self.ask_committed(context, &mut connection),
-                Task::Ends { .. } => self.ask_ends(context, &mut connection),
-                Task::Commit => self.commit(context, &mut connection),
-                Task::Heartbeat => {
-                    let (generation_id, member_id) = (self.generation, self.member_id.as_str());
-                    let request = HeartbeatRequest { group_id: GROUP, generation_id, member_id, ..Default::default() };
-                    connection.send(context, (ApiKey::Heartbeat, 4), &request, true);
-                }
-                Task::Leave => {
-                    let members = vec![MemberIdentity { member_id: &self.member_id, ..Default::default() }];
-                    let request = LeaveGroupRequest { group_id: GROUP, members, ..Default::default() };
-                    connection.send(context, (ApiKey::LeaveGroup, 5), &request, true);
-                }
+    fn ask(&mut self, context: &mut ClientContext<'_>, connection: &mut ClientConnection) {
+        match self.task {
+            Task::Find => self.ask_coordinator(context, connection),
+            Task::Metadata => self.ask_metadata(context, connection),
+            Task::Join => self.join(context, connection),
+            Task::Sync => self.sync(context, connection),
+            Task::Committed => self.ask_committed(context, connection),
+            Task::Ends { .. } => self.ask_ends(context, connection),
+            Task::Commit => self.commit(context, connection),
+            Task::Heartbeat => {
+                let (generation_id, member_id) = (self.generation, self.member_id.as_str());
+                let request = HeartbeatRequest { group_id: GROUP, generation_id, member_id, ..Default::default() };
+                connection.send(context, (ApiKey::Heartbeat, 4), &request, true);
+            }
+            Task::Leave => {
+                self.has_asked_to_leave = true;
+                let members = vec![MemberIdentity { member_id: &self.member_id, ..Default::default() }];
+                let request = LeaveGroupRequest { group_id: GROUP, members, ..Default::default() };
+                connection.send(context, (ApiKey::LeaveGroup, 5), &request, true);
             }
         }
-        self.connection = Some(connection);
     }
 
     fn ask_coordinator(&self, context: &ClientContext<'_>, connection: &mut ClientConnection) {
@@ -178,7 +175,7 @@ impl GroupMember {
     }
 
     /// The leader gives each partition to one member.
-    fn sync(&self, context: &ClientContext<'_>, connection: &mut ClientConnection) {
+    fn sync(&self, context: &mut ClientContext<'_>, connection: &mut ClientConnection) {
         let count = self.members.len().max(1);
         let shares: Vec<Vec<u8>> = (0..self.members.len())
             .map(|place| {
@@ -186,6 +183,9 @@ impl GroupMember {
                 its.flat_map(i32::to_be_bytes).collect()
             })
             .collect();
+        for (member_id, share) in self.members.iter().zip(&shares) {
+            context.history.groups().assigned(self.generation, member_id, share);
+        }
         let assignments = self.members.iter().zip(&shares);
         let request = SyncGroupRequest {
             group_id: GROUP,
@@ -203,7 +203,12 @@ impl GroupMember {
 
     fn ask_committed(&mut self, context: &mut ClientContext<'_>, connection: &mut ClientConnection) {
         self.fetch_began = context.history.groups().tick();
-        let partition_indexes = self.owned.iter().map(|owned| owned.partition).collect();
+        // In a calm run it asks for what others own too, so that every commit is looked for in the end.
+        let partition_indexes = match context.is_calm {
+            true => (0..self.partition_count).collect(),
+            false => self.owned.iter().map(|owned| owned.partition).collect(),
+        };
+        self.fetches_all = context.is_calm;
         let topics = vec![OffsetFetchRequestTopics { name: self.topic, topic_id: self.topic_id, partition_indexes }];
         let group = OffsetFetchRequestGroup { group_id: GROUP, topics: Some(topics), ..Default::default() };
         let request = OffsetFetchRequest { groups: vec![group], ..Default::default() };
@@ -224,8 +229,13 @@ impl GroupMember {
 
     fn commit(&mut self, context: &mut ClientContext<'_>, connection: &mut ClientConnection) {
         let groups = context.history.groups();
-        self.commits =
-            self.owned.iter().map(|owned| (owned.partition, groups.committing(owned.partition, owned.end))).collect();
+        self.commits = self
+            .owned
+            .iter()
+            .map(|owned| {
+                (owned.partition, groups.committing(owned.partition, owned.end, (context.boot, self.generation)))
+            })
+            .collect();
         let names: Vec<String> = self.commits.iter().map(|(_, id)| id.to_string()).collect();
         let partitions = self.owned.iter().zip(&names).map(|(owned, name)| OffsetCommitRequestPartition {
             partition_index: owned.partition,
@@ -252,7 +262,11 @@ impl GroupMember {
             Task::Find => {
                 let response = FindCoordinatorResponse::decode(decoder, version)?;
                 let of_key = response.coordinators.first().map_or(response.error_code, |found| found.error_code);
-                self.task = if of_key == 0 { Task::Metadata } else { self.again(context, Task::Find) };
+                self.task = match of_key {
+                    0 if self.has_asked_to_leave => Task::Leave,
+                    0 => Task::Metadata,
+                    _ => self.again(context, Task::Find),
+                };
             }
             Task::Metadata => {
                 let response = MetadataResponse::decode(decoder, version)?;
@@ -262,7 +276,7 @@ impl GroupMember {
                     Some(topic) => {
                         self.topic_id = topic.topic_id;
                         self.partition_count = i32::try_from(topic.partitions.len()).unwrap_or(0);
-                        Task::Join
+                        self.begin_again(context)
                     }
                     None => self.again(context, Task::Metadata),
                 };
@@ -277,19 +291,34 @@ impl GroupMember {
                 self.task = self.after(context, response.error_code);
             }
             Task::Leave => {
-                LeaveGroupResponse::decode(decoder, version)?;
-                self.is_done = true;
+                let response = LeaveGroupResponse::decode(decoder, version)?;
+                self.take_leave(context, &response);
             }
         }
         Ok(())
     }
 
-    fn take_join(&mut self, context: &ClientContext<'_>, response: &JoinGroupResponse<'_>) {
+    /// On a new connection some members go on as if nothing had happened since the last one; the group must know better.
+    fn begin_again(&mut self, context: &ClientContext<'_>) -> Task {
+        let draw = context.world.value(Site::ClientAction, u64::from(self.profile.client));
+        let goes_on = std::mem::take(&mut self.has_vanished) || draw.below(3) == 0;
+        if goes_on && !self.owned.is_empty() && !context.is_calm { Task::Ends { commits: true } } else { Task::Join }
+    }
+
+    /// Whether it leaves its connection right behind a join, so that it does not hear of the generation that it will be in.
+    fn vanishes_from_join(&mut self, context: &ClientContext<'_>) -> bool {
+        let may = self.task == Task::Join && !self.owned.is_empty() && !context.is_calm;
+        self.has_vanished = may && context.world.value(Site::RunsAway, u64::from(self.profile.client)).happens(300_000);
+        self.has_vanished
+    }
+
+    fn take_join(&mut self, context: &mut ClientContext<'_>, response: &JoinGroupResponse<'_>) {
         self.task = match ErrorCode::from_code(response.error_code) {
             ErrorCode::None => {
                 self.member_id = response.member_id.to_owned();
                 self.generation = response.generation_id;
                 self.members = response.members.iter().map(|member| member.member_id.to_owned()).collect();
+                context.history.groups().joined(context.boot, self.generation);
                 Task::Sync
             }
             ErrorCode::MemberIdRequired => {
@@ -305,6 +334,8 @@ impl GroupMember {
         if response.error_code != 0 {
             return;
         }
+        let given = context.history.groups().given(self.generation, &self.member_id, response.assignment);
+        given.into_iter().for_each(|violation| context.history.violate(violation));
         let (partitions, _) = response.assignment.as_chunks::<4>();
         let partitions = partitions.iter().map(|partition| i32::from_be_bytes(*partition));
         self.owned = partitions.map(|partition| Owned { partition, end: 0, committed: None }).collect();
@@ -322,11 +353,12 @@ impl GroupMember {
             return;
         }
         let partitions = response.groups.iter().flat_map(|group| &group.topics).flat_map(|topic| &topic.partitions);
+        let mut judged = 0;
         for fetched in partitions.filter(|fetched| fetched.error_code == 0) {
             let (partition, offset) = (fetched.partition_index, fetched.committed_offset);
             let name = fetched.metadata.unwrap_or_default();
-            let judged = context.history.groups().fetched(self.fetch_began, partition, offset, name);
-            match judged {
+            judged += 1;
+            match context.history.groups().fetched(self.fetch_began, partition, offset, name) {
                 Ok(is_acknowledged) => {
                     if let Some(owned) = self.owned.iter_mut().find(|owned| owned.partition == partition) {
                         owned.committed = is_acknowledged.then_some(offset);
@@ -335,7 +367,9 @@ impl GroupMember {
                 Err(violation) => context.history.violate(violation),
             }
         }
-        self.task = Task::Ends { commits: false };
+        // With every fault over, every partition has an answer in the end.
+        let is_whole = !self.fetches_all || judged == self.partition_count;
+        self.task = if is_whole { Task::Ends { commits: false } } else { self.again(context, Task::Committed) };
     }
 
     fn take_ends(&mut self, context: &mut ClientContext<'_>, commits: bool, response: &ListOffsetsResponse<'_>) {
@@ -365,7 +399,10 @@ impl GroupMember {
                 continue;
             };
             match ErrorCode::from_code(*error) {
-                ErrorCode::None => context.history.groups().committed(id),
+                ErrorCode::None => {
+                    let violation = context.history.groups().committed(id);
+                    violation.into_iter().for_each(|violation| context.history.violate(violation));
+                }
                 ErrorCode::IllegalGeneration | ErrorCode::UnknownMemberId | ErrorCode::RebalanceInProgress => {
                     context.history.groups().refused(id);
                 }
@@ -376,9 +413,26 @@ impl GroupMember {
         self.task = self.after(context, outcomes.first().map_or(0, |(_, error)| *error));
     }
 
+    /// It has left if it is told so, or if the group does not know it any more.
+    fn take_leave(&mut self, context: &mut ClientContext<'_>, response: &LeaveGroupResponse<'_>) {
+        let of_member = response.members.first().map_or(0, |member| member.error_code);
+        let error = if response.error_code == 0 { of_member } else { response.error_code };
+        match ErrorCode::from_code(error) {
+            ErrorCode::None | ErrorCode::UnknownMemberId => self.is_done = true,
+            ErrorCode::NotCoordinator | ErrorCode::CoordinatorNotAvailable | ErrorCode::CoordinatorLoadInProgress => {
+                self.task = self.again(context, Task::Find)
+            }
+            error => {
+                let (client, member) = (self.profile.client, self.member_id.clone());
+                context.history.violate(Violation::CannotLeave { client, member, error });
+                self.is_done = true;
+            }
+        }
+    }
+
     /// Tries the same again a little later.
     fn again(&mut self, context: &ClientContext<'_>, task: Task) -> Task {
-        self.retry_at = Some(later(context, RETRY_NS));
+        self.link.retry(context);
         task
     }
 
@@ -401,7 +455,7 @@ impl GroupMember {
         }
         self.rounds_left -= 1;
         let draw = context.world.value(Site::ClientAction, u64::from(self.profile.client));
-        self.retry_at = Some(later(context, draw.part(0).between(1, PACE_NS_MAX)));
+        self.link.pause(context, draw.part(0).between(1, PACE_NS_MAX));
         match draw.below(4) {
             0 => Task::Heartbeat,
             1 if !self.owned.is_empty() => Task::Committed,
@@ -410,86 +464,50 @@ impl GroupMember {
         }
     }
 
-    /// Follows a whim; says when it comes back if it goes away.
-    fn indulge(&mut self, context: &ClientContext<'_>) -> Option<Instant> {
-        match self.profile.habits.whim(context, self.profile.client) {
-            Whim::Work => None,
-            Whim::Sleep(nanoseconds) => Some(later(context, nanoseconds)),
-            Whim::HalfClose => {
-                if let Some(connection) = &mut self.connection {
-                    connection.half_close();
-                }
-                None
-            }
-            Whim::Reset | Whim::Close if self.connection.is_none() => None,
-            whim => {
-                let connection = self.connection.take().filter(|_| whim == Whim::Reset);
-                connection.into_iter().for_each(ClientConnection::reset);
-                self.lose_connection(context);
-                self.retry_at
-            }
-        }
-    }
-
-    /// Whether the answer that is open is not worth waiting for: the broker is gone, or it takes too long. A join may take long.
-    fn gives_up(&self, context: &ClientContext<'_>) -> bool {
-        self.connection.as_ref().is_some_and(|connection| {
-            connection.is_of_the_past(context) || self.gives_up_at(context).is_some_and(|at| at <= context.now())
-        })
-    }
-
-    fn gives_up_at(&self, context: &ClientContext<'_>) -> Option<Instant> {
-        let may_wait = matches!(self.task, Task::Join | Task::Sync);
-        let connection = self.connection.as_ref().filter(|_| !may_wait)?;
-        self.profile.habits.gives_up_at(context, connection)
-    }
-
-    fn deadline(&self, context: &ClientContext<'_>) -> Option<Instant> {
-        earlier(self.gives_up_at(context), self.retry_at.filter(|at| *at > context.now()))
+    /// Whether the open request is one that may take long.
+    fn may_wait(&self) -> bool {
+        matches!(self.task, Task::Join | Task::Sync)
     }
 }
 
 impl Client for GroupMember {
     fn step(&mut self, context: &mut ClientContext<'_>) -> Option<Instant> {
-        if self.gives_up(context) {
-            self.lose_connection(context);
-        }
         if self.is_done {
-            self.connection = None;
+            self.link.close();
             return None;
         }
-        if let Some(back_at) = self.indulge(context) {
-            return Some(back_at);
+        let beginning = self.link.begin(context, self.may_wait());
+        if beginning.was_lost {
+            self.connection_lost();
         }
-        if let Some(at) = self.retry_at.filter(|at| *at > context.now() && self.connection.is_none()) {
-            return Some(at);
-        }
-        if self.connection.is_none() {
-            self.attempt += 1;
-            self.task = Task::Find;
-            self.connection = Some(ClientConnection::open(self.profile.client, self.attempt, context));
+        match beginning.next {
+            Next::Rest(at) => return Some(at),
+            Next::WorkAnew => self.task = Task::Find,
+            Next::Work => {}
         }
         loop {
-            let is_idle = self.connection.as_ref().is_some_and(|connection| connection.outstanding() == 0);
-            if is_idle && self.retry_at.is_none_or(|at| at <= context.now()) {
-                self.retry_at = None;
-                self.ask(context);
+            if let Some(mut connection) = self.link.take_idle(context) {
+                self.ask(context, &mut connection);
+                self.link.give_back(connection);
+                if self.vanishes_from_join(context) {
+                    self.connection_lost();
+                    return Some(self.link.run_away(context));
+                }
             }
-            let Some(connection) = &mut self.connection else { return None };
-            match connection.pump(context) {
-                ConnectionNews::Answer(_, _, version, body) => {
+            match self.link.pump(context, self.may_wait()) {
+                LinkNews::Answer(_, _, version, body) => {
                     if self.take_answer(context, version, &body).is_err() {
                         context.history.violate(Violation::UnreadableAnswer { client: self.profile.client });
                     }
                     if self.is_done {
-                        self.connection = None;
+                        self.link.close();
                         return None;
                     }
                 }
-                ConnectionNews::Nothing => return self.deadline(context),
-                ConnectionNews::Over => {
-                    self.lose_connection(context);
-                    return self.retry_at;
+                LinkNews::Rest(at) => return at,
+                LinkNews::Lost(at) => {
+                    self.connection_lost();
+                    return Some(at);
                 }
             }
         }
@@ -500,7 +518,7 @@ impl Client for GroupMember {
     }
 
     fn waits_since(&self) -> Option<Instant> {
-        self.connection.as_ref().and_then(ClientConnection::waits_since)
+        self.link.waits_since()
     }
 
     fn waits_for(&self) -> String {

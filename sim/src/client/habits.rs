@@ -82,7 +82,7 @@ impl Habits {
     /// Whether it runs away from the request that it has just sent.
     pub(crate) fn runs_away(&self, context: &ClientContext<'_>, client: u32) -> bool {
         let may = !context.is_calm && self.runs_away > 0;
-        may && context.world.value(Site::ClientHabit, u64::from(client)).happens(self.runs_away)
+        may && context.world.value(Site::RunsAway, u64::from(client)).happens(self.runs_away)
     }
 
     /// When it gives the connection up, if nothing comes. In a calm run it waits for ever: the scheduler looks whether that is too long.

@@ -2,16 +2,19 @@
 //!
 //! They speak Kafka through the broker's own codec and must not look into the broker.
 
+mod admin; // creates, alters and deletes topics
 mod connection; // frames over one simulated socket
 mod consumer; // reads everything, again and again
 mod garbage; // sends what no client should send
 mod group_member; // joins, commits, leaves
 mod habits; // how a client treats its connection
+mod link; // a connection at a time, made anew when it is gone
 mod producer; // writes values that tell who wrote them
 mod value; // what a record says
 
 pub use value::Value;
 
+pub(crate) use admin::{Admin, AdminProfile};
 pub(crate) use connection::{ClientConnection, ConnectionNews};
 pub(crate) use consumer::{Consumer, ConsumerProfile};
 pub(crate) use garbage::Garbage;
@@ -38,6 +41,8 @@ pub(crate) struct ClientContext<'a> {
     /// No fault of the network is about, now or in the whole run, and nothing is closed for being idle: the broker has no reason to close
     /// the connection of a client that behaves.
     pub(crate) is_network_sound: bool,
+    /// No fault of the disk is about, now or in the whole run: the broker has no reason to refuse what is right.
+    pub(crate) is_disk_sound: bool,
 }
 
 impl ClientContext<'_> {

@@ -10,18 +10,16 @@ use klamm::protocol::messages::init_producer_id::{InitProducerIdRequest, InitPro
 use klamm::protocol::messages::metadata::{MetadataRequest, MetadataRequestTopic, MetadataResponse};
 use klamm::protocol::messages::produce::{PartitionProduceData, ProduceRequest, ProduceResponse, TopicProduceData};
 use klamm::protocol::{ApiKey, Decoder, Message, RecordsField};
-use klamm::record::RecordBatchBuilder;
+use klamm::record::{CompressionType, Compressor, RecordBatchBuilder};
 use klamm::types::{Instant, ProducerEpoch, ProducerId, TopicId};
 
-use super::connection::{earlier, later};
-use super::habits::Whim;
-use super::{Client, ClientConnection, ClientContext, ConnectionNews, Habits, Value};
+use super::link::{Link, LinkNews, Next};
+use super::{Client, ClientContext, Habits, Value};
 use crate::checker::{Acks, Lane, SendId, Violation};
 use crate::keyed::Site;
 
 const METADATA_VERSION: i16 = 12;
 const INIT_PRODUCER_ID_VERSION: i16 = 4;
-const RETRY_NS: u64 = 20_000_000;
 /// Longer than any run waits: an answer that comes at this timeout is one that was lost.
 const TIMEOUT_MS: i32 = 300_000;
 
@@ -36,6 +34,7 @@ pub(crate) struct ProducerProfile {
     pub(crate) pipeline_max: usize,
     pub(crate) batches: u32,
     pub(crate) records_per_batch_max: u32,
+    pub(crate) compression: CompressionType,
     pub(crate) habits: Habits,
 }
 
@@ -45,6 +44,8 @@ struct Batch {
     partition: i32,
     /// Of its first record, -1 without idempotence.
     base_sequence: i32,
+    /// The number of its first value.
+    first_value: u32,
     sends: Vec<SendId>,
     bytes: Vec<u8>,
 }
@@ -54,9 +55,7 @@ pub(crate) struct Producer {
     profile: ProducerProfile,
     topic: &'static str,
     topic_id: TopicId,
-    connection: Option<ClientConnection>,
-    attempt: u32,
-    retry_at: Option<Instant>,
+    link: Link,
     partitions: Vec<i32>,
     /// A request that is no produce is open.
     is_preparing: bool,
@@ -68,6 +67,7 @@ pub(crate) struct Producer {
     /// Batches of an idempotent producer that are to be sent again, by number.
     waiting: BTreeMap<u32, Batch>,
     in_flight: VecDeque<(i32, Batch)>,
+    compressor: Compressor,
 }
 
 impl Producer {
@@ -76,9 +76,7 @@ impl Producer {
             profile,
             topic,
             topic_id: TopicId::default(),
-            connection: None,
-            attempt: 0,
-            retry_at: None,
+            link: Link::new(profile.client, profile.habits),
             partitions: Vec::new(),
             is_preparing: false,
             id: None,
@@ -88,26 +86,14 @@ impl Producer {
             batches_left: profile.batches,
             waiting: BTreeMap::new(),
             in_flight: VecDeque::new(),
+            compressor: Compressor::new(),
         }
     }
 
-    fn connect(&mut self, context: &ClientContext<'_>) {
-        self.attempt += 1;
-        self.is_preparing = false;
-        self.partitions.clear();
-        let mut connection = ClientConnection::open(self.profile.client, self.attempt, context);
-        if self.profile.acks == Acks::None {
-            connection.may_be_closed();
-        }
-        self.connection = Some(connection);
-    }
-
-    fn lose_connection(&mut self, context: &mut ClientContext<'_>) {
-        self.connection = None;
+    fn connection_lost(&mut self, context: &mut ClientContext<'_>) {
         for (_, batch) in std::mem::take(&mut self.in_flight) {
             self.outcome_unknown(context, batch);
         }
-        self.retry_at = Some(later(context, RETRY_NS));
     }
 
     /// A plain producer leaves it at that; an idempotent one will send the batch again.
@@ -120,10 +106,7 @@ impl Producer {
 
     /// Sends what must be answered before batches can go out: metadata, then a producer id.
     fn prepare(&mut self, context: &ClientContext<'_>) {
-        let Some(connection) = &mut self.connection else { return };
-        if self.is_preparing || connection.is_half_closed() {
-            return;
-        }
+        let Some(connection) = self.link.open(context).filter(|_| !self.is_preparing) else { return };
         if self.partitions.is_empty() {
             let topics = Some(vec![MetadataRequestTopic { name: Some(self.topic), ..Default::default() }]);
             let request = MetadataRequest { topics, allow_auto_topic_creation: true, ..Default::default() };
@@ -136,12 +119,11 @@ impl Producer {
         }
     }
 
-    fn may_produce(&self, context: &ClientContext<'_>) -> bool {
+    fn may_produce(&mut self, context: &ClientContext<'_>) -> bool {
         let is_ready = !self.is_preparing
             && !self.partitions.is_empty()
             && (!self.profile.is_idempotent || self.id.is_some())
-            && self.retry_at.is_none_or(|at| at <= context.now())
-            && self.connection.as_ref().is_some_and(|connection| !connection.is_half_closed());
+            && self.link.open(context).is_some();
         // What must be sent again goes first and in order: nothing newer may overtake a batch whose turn has come again.
         let overtakes = self
             .waiting
@@ -159,7 +141,10 @@ impl Producer {
             vec![PartitionProduceData { index: batch.partition, records: RecordsField::Bytes(&batch.bytes) }];
         // Which of name and id is written, the version decides.
         let topic = TopicProduceData { name: self.topic, topic_id: self.topic_id, partition_data };
-        let Some(connection) = &mut self.connection else { return };
+        let Some(connection) = self.link.open(context) else { return };
+        if self.profile.acks == Acks::None {
+            connection.may_be_closed();
+        }
         let request = ProduceRequest {
             acks: self.profile.acks.to_wire(),
             timeout_ms: TIMEOUT_MS,
@@ -168,6 +153,7 @@ impl Producer {
         };
         let is_answered = self.profile.acks != Acks::None;
         let correlation_id = connection.send(context, (ApiKey::Produce, self.profile.version), &request, is_answered);
+        self.link.has_asked();
         if is_answered {
             self.in_flight.push_back((correlation_id, batch));
         } else {
@@ -189,8 +175,9 @@ impl Producer {
                 *sequence += i32::try_from(records).unwrap_or(1);
                 Lane::Idempotent(self.profile.client)
             }
-            None => Lane::Connection(self.connection.as_ref()?.identity()),
+            None => Lane::Connection(self.link.identity()?),
         };
+        let first_value = self.next_value;
         let mut sends = Vec::new();
         for _ in 0..records {
             let value = Value { client: self.profile.client, sequence: self.next_value };
@@ -203,8 +190,13 @@ impl Producer {
         self.batches_left -= 1;
         let number = self.next_number;
         self.next_number += 1;
-        let bytes = builder.build().expect("a small batch can be built");
-        Some(Batch { number, partition, base_sequence, sends, bytes })
+        let compression = self.profile.compression.with_default_level();
+        let bytes = match self.profile.compression {
+            CompressionType::None => builder.build(),
+            _ => builder.build_compressed(compression, &mut self.compressor),
+        };
+        let bytes = bytes.expect("a small batch can be built");
+        Some(Batch { number, partition, base_sequence, first_value, sends, bytes })
     }
 
     fn take_answer(&mut self, context: &mut ClientContext<'_>, (id, key, version): (i32, ApiKey, i16), body: &[u8]) {
@@ -235,7 +227,7 @@ impl Producer {
         }
         if self.partitions.is_empty() {
             // The topic is being made: ask again a little later.
-            self.retry_at = Some(later(context, RETRY_NS));
+            self.link.retry(context);
         }
     }
 
@@ -245,7 +237,7 @@ impl Producer {
             ErrorCode::None => {
                 self.id = Some((ProducerId(response.producer_id), ProducerEpoch(response.producer_epoch)));
             }
-            _ => self.retry_at = Some(later(context, RETRY_NS)),
+            _ => self.link.retry(context),
         }
     }
 
@@ -275,17 +267,30 @@ impl Producer {
                 }
             }
             error if self.profile.is_idempotent => {
+                self.check_cause(context, &batch, error);
                 self.check_sequence(context, &batch, error);
-                self.retry_at = Some(later(context, RETRY_NS));
+                self.link.retry(context);
                 self.outcome_unknown(context, batch);
             }
             // The batch may be on disk all the same: unknown is never "nothing happened".
-            ErrorCode::KafkaStorageError | ErrorCode::RequestTimedOut | ErrorCode::UnknownServerError => {
+            error @ (ErrorCode::KafkaStorageError | ErrorCode::RequestTimedOut | ErrorCode::UnknownServerError) => {
+                self.check_cause(context, &batch, error);
                 self.outcome_unknown(context, batch);
             }
-            _ => batch.sends.into_iter().for_each(|send| context.history.refused(send)),
+            error => {
+                self.check_cause(context, &batch, error);
+                batch.sends.into_iter().for_each(|send| context.history.refused(send));
+            }
         }
         true
+    }
+
+    /// What is right is refused only if something is wrong with the disk.
+    fn check_cause(&self, context: &mut ClientContext<'_>, batch: &Batch, error: ErrorCode) {
+        if context.is_disk_sound {
+            let value = Value { client: self.profile.client, sequence: batch.first_value };
+            context.history.violate(Violation::RefusedWithoutCause { value, error });
+        }
     }
 
     /// A batch with no open one before it must find the sequence as the producer left it.
@@ -303,86 +308,54 @@ impl Producer {
             context.history.violate(Violation::SequenceBroken { client, partition, error });
         }
     }
-
-    /// Follows a whim; says when it comes back if it goes away.
-    fn indulge(&mut self, context: &mut ClientContext<'_>) -> Option<Instant> {
-        match self.profile.habits.whim(context, self.profile.client) {
-            Whim::Work => None,
-            Whim::Sleep(nanoseconds) => Some(later(context, nanoseconds)),
-            Whim::HalfClose => {
-                if let Some(connection) = &mut self.connection {
-                    connection.half_close();
-                }
-                None
-            }
-            Whim::Reset | Whim::Close if self.connection.is_none() => None,
-            whim => {
-                let connection = self.connection.take().filter(|_| whim == Whim::Reset);
-                connection.into_iter().for_each(ClientConnection::reset);
-                self.lose_connection(context);
-                self.retry_at
-            }
-        }
-    }
-
-    fn deadline(&self, context: &ClientContext<'_>) -> Option<Instant> {
-        let gives_up = self.connection.as_ref().and_then(|open| self.profile.habits.gives_up_at(context, open));
-        earlier(gives_up, self.retry_at.filter(|at| *at > context.now()))
-    }
 }
 
 impl Client for Producer {
     fn step(&mut self, context: &mut ClientContext<'_>) -> Option<Instant> {
         if self.is_done() {
-            self.connection = None;
+            self.link.close();
             return None;
         }
-        let deadline = self.deadline(context);
-        let is_hopeless = self.connection.as_ref().is_some_and(|connection| connection.is_of_the_past(context));
-        if is_hopeless || (self.connection.is_some() && deadline.is_some_and(|deadline| deadline <= context.now())) {
-            self.lose_connection(context);
+        let beginning = self.link.begin(context, false);
+        if beginning.was_lost {
+            self.connection_lost(context);
         }
-        if let Some(back_at) = self.indulge(context) {
-            return Some(back_at);
-        }
-        if self.connection.is_none() {
-            if let Some(at) = self.retry_at.filter(|at| *at > context.now()) {
-                return Some(at);
+        match beginning.next {
+            Next::Rest(at) => return Some(at),
+            Next::WorkAnew => {
+                self.is_preparing = false;
+                self.partitions.clear();
             }
-            self.connect(context);
+            Next::Work => {}
         }
         loop {
-            if self.retry_at.is_none_or(|at| at <= context.now()) {
-                self.prepare(context);
-            }
+            self.prepare(context);
             while self.may_produce(context) {
                 self.produce(context);
             }
-            let Some(connection) = &mut self.connection else { return self.retry_at };
-            match connection.pump(context) {
-                ConnectionNews::Answer(id, key, version, body) => {
+            match self.link.pump(context, false) {
+                LinkNews::Answer(id, key, version, body) => {
                     self.take_answer(context, (id, key, version), &body);
                     if self.is_done() {
-                        self.connection = None;
+                        self.link.close();
                         return None;
                     }
                 }
-                ConnectionNews::Nothing => return self.deadline(context),
-                ConnectionNews::Over => {
-                    self.lose_connection(context);
-                    return self.retry_at;
+                LinkNews::Rest(at) => return at,
+                LinkNews::Lost(at) => {
+                    self.connection_lost(context);
+                    return Some(at);
                 }
             }
         }
     }
 
     fn is_done(&self) -> bool {
-        let is_flushed = self.connection.as_ref().is_none_or(ClientConnection::is_flushed);
-        self.batches_left == 0 && self.in_flight.is_empty() && self.waiting.is_empty() && is_flushed
+        self.batches_left == 0 && self.in_flight.is_empty() && self.waiting.is_empty() && self.link.is_flushed()
     }
 
     fn waits_since(&self) -> Option<Instant> {
-        self.connection.as_ref().and_then(ClientConnection::waits_since)
+        self.link.waits_since()
     }
 
     fn waits_for(&self) -> String {
@@ -391,7 +364,7 @@ impl Client for Producer {
             self.profile.client,
             self.batches_left,
             self.waiting.len(),
-            self.connection.as_ref().map_or(0, ClientConnection::outstanding),
+            self.link.outstanding(),
         )
     }
 }

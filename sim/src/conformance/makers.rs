@@ -214,13 +214,6 @@ impl Worlds {
         World::new(WorldOptions { flaw: self.flaw, ..WorldOptions::calm(seed) })
     }
 
-    /// A world in which these faults fire this often, in parts per million.
-    pub fn faulty(&self, seed: u64, rates: &[(Site, u32)]) -> World {
-        let mut swarm = Swarm::calm();
-        rates.iter().for_each(|(site, parts)| swarm.set_rate(*site, *parts));
-        World::new(WorldOptions { seed, swarm, overrides: Overrides::default(), flaw: self.flaw })
-    }
-
     /// A world in which one fault fires whenever it can.
     pub fn always(&self, seed: u64, site: Site) -> World {
         let values = [(Select::Site(site), 1)].into();

@@ -73,6 +73,15 @@ impl Chance {
         }
     }
 
+    /// The number of a decision whose ordinal the caller counts, as often as it is asked for.
+    pub fn value_at(&self, key: Key) -> Draw {
+        let bits = bits_of(self.who(key.site, key.entity), key.ordinal);
+        match self.overrides.value(key) {
+            Some(value) => Draw::fixed(bits, value),
+            None => Draw::new(bits),
+        }
+    }
+
     /// Turns every fault off from now on.
     pub fn calm_down(&mut self) {
         self.calm = true;
@@ -89,12 +98,20 @@ impl Chance {
     }
 
     fn decide(&mut self, site: Site, entity: u64) -> (Key, u64) {
-        let who = mix(mix(self.seed ^ (u64::from(site.number()) << 48)).wrapping_add(entity));
+        let who = self.who(site, entity);
         let next = self.ordinals.entry(who).or_insert(0);
         let ordinal = *next;
         *next += 1;
-        (Key { site, entity, ordinal }, mix(who.wrapping_add(mix(ordinal.wrapping_add(0xbb67_ae85_84ca_a73b)))))
+        (Key { site, entity, ordinal }, bits_of(who, ordinal))
     }
+
+    fn who(&self, site: Site, entity: u64) -> u64 {
+        mix(mix(self.seed ^ (u64::from(site.number()) << 48)).wrapping_add(entity))
+    }
+}
+
+fn bits_of(who: u64, ordinal: u64) -> u64 {
+    mix(who.wrapping_add(mix(ordinal.wrapping_add(0xbb67_ae85_84ca_a73b))))
 }
 
 /// The hash of a number that is a hash already.

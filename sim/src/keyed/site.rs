@@ -176,6 +176,10 @@ sites! {
     StopStyle = 607, SiteKind::Value;
     /// When a broker whose start failed is started again.
     RestartDelay = 608, SiteKind::Value;
+    /// Whether and how the broker goes down in the middle of a start, before which of its effects on the disk.
+    StartCrash = 609, SiteKind::Value;
+    /// Before which of its next effects on the disk a broker goes down whose time has come.
+    CrashEffect = 610, SiteKind::Value;
 
     /// What a client does next.
     ClientAction = 700, SiteKind::Value;
@@ -183,6 +187,12 @@ sites! {
     ClientProfile = 701, SiteKind::Config;
     /// Whether a client treats its connection badly now.
     ClientHabit = 702, SiteKind::Value;
+    /// How much of what it has to say a client writes at once.
+    ClientWrite = 703, SiteKind::Value;
+    /// With which correlation id a connection begins.
+    FirstCorrelationId = 704, SiteKind::Value;
+    /// Whether a client runs away from the request that it has just sent.
+    RunsAway = 705, SiteKind::Value;
 
     /// What kind of run it is.
     SwarmMode = 900, SiteKind::Config;

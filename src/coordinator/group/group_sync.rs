@@ -17,6 +17,7 @@ use crate::coordinator::group::timers::Timer;
 use crate::coordinator::group::{GroupAnswer, SyncAnswer};
 use crate::error_code::ErrorCode;
 use crate::types::{Now, Ticket};
+use crate::zoo::{self, Bug};
 
 fn differs(said: Option<&str>, known: Option<&Arc<str>>) -> bool {
     matches!((said, known), (Some(said), Some(known)) if said != known.as_ref())
@@ -58,7 +59,8 @@ impl Turn<'_> {
             }
             GroupState::Stable => {
                 self.has_synced(group, member_id);
-                let assignment = group.member(member_id).map(|member| member.assignment.clone()).unwrap_or_default();
+                let member = group.member(member_id).filter(|_| !zoo::is(Bug::AssignmentLost));
+                let assignment = member.map(|member| member.assignment.clone()).unwrap_or_default();
                 let answer = SyncAnswer {
                     error: ErrorCode::None,
                     protocol_type: group.protocol_type.clone(),

@@ -1,0 +1,263 @@
+//! A client that creates, alters and deletes topics of its own, and in the end looks whether what it was told is true.
+//!
+//! One request at a time, and no more about a topic once an answer about it was lost: what is known is known exactly. It must not know how
+//! the broker keeps its metadata.
+
+use klamm::error_code::ErrorCode;
+use klamm::protocol::messages::create_topics::{CreatableTopic, CreateTopicsRequest, CreateTopicsResponse};
+use klamm::protocol::messages::delete_topics::{DeleteTopicsRequest, DeleteTopicsResponse};
+use klamm::protocol::messages::describe_configs::{
+    DescribeConfigsRequest, DescribeConfigsResource, DescribeConfigsResponse,
+};
+use klamm::protocol::messages::incremental_alter_configs::{
+    AlterConfigsResource, AlterableConfig, IncrementalAlterConfigsRequest, IncrementalAlterConfigsResponse,
+};
+use klamm::protocol::messages::metadata::{MetadataRequest, MetadataRequestTopic, MetadataResponse};
+use klamm::protocol::{ApiKey, DecodeError, Decoder, Message};
+use klamm::types::Instant;
+
+use super::link::{Link, LinkNews, Next};
+use super::{Client, ClientConnection, ClientContext, Habits};
+use crate::checker::{AdminHistory, Violation};
+use crate::keyed::Site;
+
+const TOPIC_RESOURCE: i8 = 2;
+const KEY: &str = "retention.ms";
+const PACE_NS_MAX: u64 = 20_000_000;
+
+/// What one admin is like in one run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AdminProfile {
+    pub(crate) client: u32,
+    /// Changes before it only looks.
+    pub(crate) rounds: u32,
+    pub(crate) habits: Habits,
+}
+
+/// What is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Task {
+    Create,
+    Alter(u32),
+    Delete,
+    /// Which topics there are.
+    List,
+    /// What their configuration is.
+    Describe,
+}
+
+/// The client.
+pub(crate) struct Admin {
+    profile: AdminProfile,
+    link: Link,
+    task: Task,
+    /// A change is on its way.
+    is_open: bool,
+    /// Counts the topics of which it has made changes.
+    topic: u32,
+    rounds_left: u32,
+    is_done: bool,
+}
+
+impl Admin {
+    pub(crate) fn new(profile: AdminProfile) -> Admin {
+        Admin {
+            profile,
+            link: Link::new(profile.client, profile.habits),
+            task: if profile.rounds == 0 { Task::List } else { Task::Create },
+            is_open: false,
+            topic: 0,
+            rounds_left: profile.rounds,
+            is_done: false,
+        }
+    }
+
+    fn name(&self) -> String {
+        format!("admin-{}-{}", self.profile.client, self.topic)
+    }
+
+    fn ask(&mut self, context: &mut ClientContext<'_>, connection: &mut ClientConnection) {
+        let name = self.name();
+        self.is_open = !matches!(self.task, Task::List | Task::Describe);
+        match self.task {
+            Task::Create => {
+                let topic =
+                    CreatableTopic { name: &name, num_partitions: 1, replication_factor: 1, ..Default::default() };
+                let request = CreateTopicsRequest { topics: vec![topic], ..Default::default() };
+                connection.send(context, (ApiKey::CreateTopics, 7), &request, true);
+            }
+            Task::Alter(value) => {
+                let value = value.to_string();
+                let configs = vec![AlterableConfig { name: KEY, config_operation: 0, value: Some(&value) }];
+                let resource = AlterConfigsResource { resource_type: TOPIC_RESOURCE, resource_name: &name, configs };
+                let request = IncrementalAlterConfigsRequest { resources: vec![resource], ..Default::default() };
+                connection.send(context, (ApiKey::IncrementalAlterConfigs, 1), &request, true);
+            }
+            Task::Delete => {
+                let request =
+                    DeleteTopicsRequest { topic_names: vec![&name], timeout_ms: 60_000, ..Default::default() };
+                connection.send(context, (ApiKey::DeleteTopics, 5), &request, true);
+            }
+            Task::List => {
+                let names = context.history.admin().names();
+                let topic = |name| MetadataRequestTopic { name: Some(name), ..Default::default() };
+                let topics = Some(names.iter().map(|name| topic(name.as_str())).collect());
+                let request = MetadataRequest { topics, allow_auto_topic_creation: false, ..Default::default() };
+                connection.send(context, (ApiKey::Metadata, 12), &request, true);
+            }
+            Task::Describe => {
+                let names = context.history.admin().altered();
+                let resource = |name| DescribeConfigsResource {
+                    resource_type: TOPIC_RESOURCE,
+                    resource_name: name,
+                    configuration_keys: Some(vec![KEY]),
+                };
+                let resources = names.iter().map(|name| resource(name.as_str())).collect();
+                let request = DescribeConfigsRequest { resources, ..Default::default() };
+                connection.send(context, (ApiKey::DescribeConfigs, 4), &request, true);
+            }
+        }
+    }
+
+    fn take_answer(&mut self, context: &mut ClientContext<'_>, version: i16, body: &[u8]) -> Result<(), DecodeError> {
+        let decoder = &mut Decoder::new(body);
+        self.is_open = false;
+        match self.task {
+            Task::Create => {
+                let response = CreateTopicsResponse::decode(decoder, version)?;
+                self.take_outcome(context, response.topics.first().map(|topic| topic.error_code));
+            }
+            Task::Alter(_) => {
+                let response = IncrementalAlterConfigsResponse::decode(decoder, version)?;
+                self.take_outcome(context, response.responses.first().map(|resource| resource.error_code));
+            }
+            Task::Delete => {
+                let response = DeleteTopicsResponse::decode(decoder, version)?;
+                self.take_outcome(context, response.responses.first().map(|topic| topic.error_code));
+            }
+            Task::List => {
+                let response = MetadataResponse::decode(decoder, version)?;
+                for topic in &response.topics {
+                    let is_there = topic.error_code == ErrorCode::None.code();
+                    let is_known = is_there || topic.error_code == ErrorCode::UnknownTopicOrPartition.code();
+                    let Some(name) = topic.name.filter(|_| is_known) else { continue };
+                    let violation = context.history.admin().found(name, is_there);
+                    violation.into_iter().for_each(|violation| context.history.violate(violation));
+                }
+                self.task = Task::Describe;
+            }
+            Task::Describe => {
+                let response = DescribeConfigsResponse::decode(decoder, version)?;
+                for result in response.results.iter().filter(|result| result.error_code == ErrorCode::None.code()) {
+                    let value = result.configs.iter().find(|config| config.name == KEY).and_then(|config| config.value);
+                    let violation = context.history.admin().described(result.resource_name, value);
+                    violation.into_iter().for_each(|violation| context.history.violate(violation));
+                }
+                self.is_done = context.is_calm;
+                self.task = Task::List;
+            }
+        }
+        Ok(())
+    }
+
+    fn take_outcome(&mut self, context: &mut ClientContext<'_>, error: Option<i16>) {
+        let name = self.name();
+        let admin: &mut AdminHistory = context.history.admin();
+        let error = ErrorCode::from_code(error.unwrap_or(ErrorCode::UnknownServerError.code()));
+        let violation = match (self.task, error) {
+            (Task::Create, ErrorCode::None) => admin.created(&name),
+            (Task::Delete, ErrorCode::None) => admin.deleted(&name),
+            (Task::Alter(value), ErrorCode::None) => admin.altered_to(&name, value),
+            (Task::Create, ErrorCode::TopicAlreadyExists) => admin.found(&name, true),
+            (_, ErrorCode::UnknownTopicOrPartition) => admin.found(&name, false),
+            _ => {
+                admin.unknown(&name);
+                None
+            }
+        };
+        violation.into_iter().for_each(|violation| context.history.violate(violation));
+        self.go_on(context);
+    }
+
+    /// What comes next, about this topic or another one.
+    fn go_on(&mut self, context: &mut ClientContext<'_>) {
+        self.rounds_left = self.rounds_left.saturating_sub(1);
+        let draw = context.world.value(Site::ClientAction, u64::from(self.profile.client));
+        self.link.pause(context, draw.part(0).between(1, PACE_NS_MAX));
+        let name = self.name();
+        let is_there = context.history.admin().is_there(&name);
+        self.task = match draw.part(1).below(4) {
+            _ if self.rounds_left == 0 => Task::List,
+            0 if is_there == Some(true) => Task::Delete,
+            1 | 2 if is_there == Some(true) => {
+                Task::Alter(1_000_000 + u32::try_from(draw.part(2).below(1_000)).unwrap_or(0))
+            }
+            _ => {
+                self.topic += 1;
+                Task::Create
+            }
+        };
+    }
+
+    /// What became of a change whose answer was lost nobody knows, nor when it happens.
+    fn connection_lost(&mut self, context: &mut ClientContext<'_>) {
+        if self.is_open {
+            self.is_open = false;
+            let name = self.name();
+            context.history.admin().unknown(&name);
+            self.go_on(context);
+        }
+    }
+}
+
+impl Client for Admin {
+    fn step(&mut self, context: &mut ClientContext<'_>) -> Option<Instant> {
+        if self.is_done {
+            return None;
+        }
+        let beginning = self.link.begin(context, false);
+        if beginning.was_lost {
+            self.connection_lost(context);
+        }
+        if let Next::Rest(at) = beginning.next {
+            return Some(at);
+        }
+        loop {
+            if let Some(mut connection) = self.link.take_idle(context) {
+                self.ask(context, &mut connection);
+                self.link.give_back(connection);
+            }
+            match self.link.pump(context, false) {
+                LinkNews::Answer(_, _, version, body) => {
+                    if self.take_answer(context, version, &body).is_err() {
+                        context.history.violate(Violation::UnreadableAnswer { client: self.profile.client });
+                    }
+                    if self.is_done {
+                        self.link.close();
+                        return None;
+                    }
+                    if matches!(self.task, Task::List) && !context.is_calm {
+                        self.link.retry(context);
+                    }
+                }
+                LinkNews::Rest(at) => return at,
+                LinkNews::Lost(at) => {
+                    self.connection_lost(context);
+                    return Some(at);
+                }
+            }
+        }
+    }
+
+    fn is_done(&self) -> bool {
+        self.is_done
+    }
+
+    fn waits_since(&self) -> Option<Instant> {
+        self.link.waits_since()
+    }
+
+    fn waits_for(&self) -> String {
+        format!("admin {} is at {:?} of topic {}", self.profile.client, self.task, self.topic)
+    }
+}
