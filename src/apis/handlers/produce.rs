@@ -111,9 +111,7 @@ pub(crate) fn handle(
     let answer = match acks {
         Acks::None if has_error(&outcomes) => Answer::Close(REFUSED_SILENTLY),
         Acks::None => Answer::Nothing,
-        Acks::Leader | Acks::All if awaited.is_empty() => {
-            respond_produced(request.ticket, &outcomes, &BTreeMap::new())
-        }
+        Acks::Leader | Acks::All if awaited.is_empty() => respond_produced(request.ticket, &outcomes, &BTreeMap::new()),
         Acks::Leader | Acks::All => {
             let delayed = DelayedProduce { outcomes, awaited };
             completions.extend(apis.replica_manager().park_produce(now, request.ticket, message.timeout_ms, delayed));
