@@ -27,9 +27,10 @@ struct Class {
 impl NonsenseLog {
     /// Writes a warning with the likely cause, unless there was one of this class just now: then the next one tells how many there were.
     pub(crate) fn tell(&self, now: Instant, listener: &str, peer: SocketAddr, class: &'static str, detail: &str) {
-        if let Some(more_since) = self.due(now, class) {
+        if let Some(untold) = self.due(now, class) {
             let cause = if detail.is_empty() { class.to_owned() } else { format!("{class} ({detail})") };
-            tracing::warn!(%peer, listener, more_since, "connection closed: {cause}");
+            let others_before = (untold > 0).then_some(untold);
+            tracing::warn!(%peer, listener, others_before, "connection closed: {cause}");
         }
     }
 

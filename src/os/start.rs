@@ -25,6 +25,7 @@ pub fn run(fixed: StaticConfig) -> Result<(), StartError> {
     let mut termination = Termination::install().map_err(system)?;
     raise_descriptor_limit().map_err(system)?;
     let settings = Settings::resolve(Layers { fixed: &fixed, dynamic: &Default::default() });
+    let log_dirs = settings.log.dirs.join(", ");
     let parkers = Parkers::new(settings.request.io_threads);
     let broker: Broker<MioSelector> = Broker::start(
         fixed,
@@ -46,7 +47,7 @@ pub fn run(fixed: StaticConfig) -> Result<(), StartError> {
         .map(|address| address.to_string())
         .collect();
     let running = Running::spawn(broker, &parkers, disk, clock);
-    tracing::info!(listeners = addresses.join(", "), "Klamm is ready");
+    tracing::info!(listeners = addresses.join(", "), log_dirs, version = env!("CARGO_PKG_VERSION"), "Klamm is ready");
     termination.wait(None).map_err(system)?;
     tracing::info!("stopping: requests in work are answered first");
     running.end()?;
