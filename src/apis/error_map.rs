@@ -41,8 +41,7 @@ impl From<&ValidationError> for ErrorCode {
             | ValidationError::ControlBatch
             | ValidationError::Sequence(_)
             | ValidationError::Unreadable(_)
-            | ValidationError::InvalidRecords(_)
-            | ValidationError::Rebuild(_) => ErrorCode::InvalidRecord,
+            | ValidationError::InvalidRecords(_) => ErrorCode::InvalidRecord,
         }
     }
 }

@@ -129,12 +129,14 @@ impl ReplicaManager {
         produce_version: i16,
         durability: Durability,
     ) -> Result<Appended, Refusal> {
-        let validation = partition.log.settings().validation(produce_version >= 7);
+        let settings = partition.log.settings();
+        let validation = settings.validation(produce_version >= 7);
         let log_start_offset = partition.log.log_start_offset();
         let validated = validator
             .validate(batch, &validation, ValidationOrigin::Client, now)
             .map_err(|error| Refusal::of_batch(error, log_start_offset))?;
-        let appended = partition.log.append_validated(now, &validated, durability, TransactionContext::default());
+        let context = TransactionContext::default();
+        let appended = partition.log.append_validated(now, &settings, &validated, durability, context);
         let appended = appended.map_err(|error| Refusal::of_append(&error, log_start_offset))?;
         Ok(Appended {
             base_offset: appended.base_offset,

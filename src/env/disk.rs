@@ -106,10 +106,6 @@ pub trait Disk: Send + Sync + fmt::Debug {
     fn remove_file(&self, path: &Path) -> Result<(), DiskError>;
     /// Removes a directory with all that is in it.
     fn remove_directory(&self, path: &Path) -> Result<(), DiskError>;
-    /// [`DiskFile::sync`] of each of these files, several at the same time where that is possible.
-    fn sync_files(&self, files: &[Arc<dyn DiskFile>]) -> Result<(), DiskError> {
-        files.iter().try_for_each(|file| file.sync())
-    }
     /// Makes the entries of a directory durable.
     fn sync_directory(&self, path: &Path) -> Result<(), DiskError>;
     /// Makes everything durable that was written below `root` before the call (`syncfs`).
@@ -202,7 +198,7 @@ impl SyncJob {
     pub fn run(&self, disk: &dyn Disk) -> Result<(), DiskError> {
         match self {
             SyncJob::Files { files, directories } => {
-                disk.sync_files(files)?;
+                files.iter().try_for_each(|file| file.sync())?;
                 directories.iter().try_for_each(|directory| match disk.sync_directory(directory) {
                     Err(error) if error.is_not_found() => Ok(()),
                     result => result,

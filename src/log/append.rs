@@ -90,20 +90,20 @@ impl UnifiedLog {
         self.append_checked(now, &incoming, &settings, Request { origin, durability, transaction, append_time: None })
     }
 
-    /// Appends a client's batch, which a `LogValidator` has let through.
+    /// Appends a client's batch, which a `LogValidator` has let through by these settings.
     pub fn append_validated(
         &self,
         now: Now,
+        settings: &LogSettings,
         batch: &ValidatedBatch<'_>,
         durability: Durability,
         transaction: TransactionContext,
     ) -> Result<AppendInfo, AppendError> {
-        let settings = self.settings();
-        check_total(batch.total_bytes(), &settings)?;
+        check_total(batch.total_bytes(), settings)?;
         let incoming = [IncomingBatch { header: batch.header, body: &batch.body, marker: None }];
         let origin = AppendOrigin::Client;
         let request = Request { origin, durability, transaction, append_time: batch.log_append_time };
-        self.append_checked(now, &incoming, &settings, request)
+        self.append_checked(now, &incoming, settings, request)
     }
 
     /// Says that the coordinator is about to be asked whether a producer's transaction includes this partition. `None` if its

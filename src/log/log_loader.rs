@@ -96,7 +96,7 @@ impl LogLoader<'_> {
     fn rebuild_indexes(&self, segments: &mut Segments, files: &FolderFiles) -> Result<(), LogError> {
         let mut damaged = files.without_indexes.clone();
         for (base, segment) in segments.iter_mut() {
-            if !segment.has_sane_transaction_index()? {
+            if !segment.has_sane_indexes()? {
                 damaged.insert(*base);
             }
         }

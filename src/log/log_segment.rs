@@ -13,7 +13,7 @@ use crate::log::batch_scanner::{
 use crate::log::error::LogError;
 use crate::log::lazy_file::{LazyFile, SegmentPlace};
 use crate::log::log_file_name::{DELETED, LOG, OFFSET_INDEX, TIME_INDEX};
-use crate::log::offset_index::OffsetIndex;
+use crate::log::offset_index::{OffsetIndex, OffsetPosition};
 use crate::log::settings::LogSettings;
 use crate::log::time_index::{NO_TIMESTAMP, TimeIndex, TimestampOffset};
 use crate::log::transaction_index::{AbortedTransaction, TransactionIndex};
@@ -328,9 +328,13 @@ impl LogSegment {
         if self.transaction_index.is_empty() { Ok(false) } else { self.transaction_index.collect(from, to, found) }
     }
 
-    /// Whether the transaction index can be trusted.
-    pub(super) fn has_sane_transaction_index(&mut self) -> Result<bool, DiskError> {
-        self.transaction_index.is_sane(self.base_offset)
+    /// Whether the indexes can be trusted, as far as that is cheap to say: the last entries lie inside the segment.
+    pub(super) fn has_sane_indexes(&mut self) -> Result<bool, DiskError> {
+        let offset_max = self.base_offset.plus(i64::from(i32::MAX));
+        let is_inside = |last: OffsetPosition| last.offset <= offset_max && u64::from(last.position) < self.bytes;
+        Ok(self.offset_index.last()?.is_none_or(is_inside)
+            && self.time_index.last()?.offset <= offset_max
+            && self.transaction_index.is_sane(self.base_offset)?)
     }
 
     /// The offset of the first indexed batch that starts at or after `position`.

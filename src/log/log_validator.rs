@@ -13,8 +13,8 @@ use std::borrow::Cow;
 
 use crate::limits::{BATCH_HEADER_BYTES, DECOMPRESSED_BODY_BYTES_MAX};
 use crate::record::{
-    BatchError, BatchHeader, BatchPrefix, Compression, CompressionType, Compressor, Decompressor, RecordBatch,
-    RecordBatchBuilder, ScanLimits, TimestampType, scan_records,
+    BatchError, BatchHeader, BatchPrefix, BoundedBytes, Compression, CompressionType, Compressor, Decompressor,
+    RecordBatch, ScanLimits, TimestampType, recompress, scan_records,
 };
 use crate::types::{LeaderEpoch, Now, Offset, WallTime};
 
@@ -125,9 +125,8 @@ impl LogValidator {
         let validated = if compression.compression_type() == batch.compression() && seen.offsets_are_consecutive {
             in_place(&batch, settings, seen.max_timestamp, now)
         } else {
-            self.rebuilt(&batch, compression, settings, now)?
+            self.rebuilt(&batch, compression, settings, seen.max_timestamp, now)?
         };
-        check_size(validated.total_bytes(), settings)?;
         Ok(validated)
     }
 
@@ -152,33 +151,29 @@ impl LogValidator {
         }
     }
 
-    /// Writes the batch anew, with consecutive offsets and the wanted codec.
+    /// Writes the batch anew, with consecutive offsets and the wanted codec. It ends as soon as the batch is too large.
     fn rebuilt(
         &mut self,
         batch: &RecordBatch<'_>,
         compression: Compression,
         settings: &ValidationSettings,
+        max_timestamp: i64,
         now: Now,
     ) -> Result<ValidatedBatch<'static>, ValidationError> {
-        let body = batch.decompressed_body(&mut self.decompressor, settings.decompressed_body_bytes_max)?;
-        let log_append_time = append_time(settings, now);
-        let mut builder = RecordBatchBuilder::new()
-            .producer(batch.producer_id(), batch.producer_epoch(), batch.base_sequence())
-            .transactional(batch.is_transactional())
-            .control(batch.is_control_batch());
-        if let Some(time) = log_append_time {
-            builder = builder.log_append_time(time);
+        let mut output = BoundedBytes::new(settings.message_bytes_max.saturating_sub(BATCH_HEADER_BYTES));
+        let body_bytes_max = settings.decompressed_body_bytes_max;
+        let (decompressor, compressor) = (&mut self.decompressor, &mut self.compressor);
+        let written = recompress(batch, decompressor, body_bytes_max, compressor, compression, &mut output);
+        let bytes_max = settings.message_bytes_max;
+        let too_large = ValidationError::TooLarge { bytes: bytes_max.saturating_add(1), bytes_max };
+        if output.is_exceeded() {
+            return Err(too_large);
         }
-        for record in batch.records_in(&body) {
-            builder.append_record(&record?)?;
-            if compression.compression_type() == CompressionType::None {
-                check_size(builder.total_bytes(), settings)?;
-            }
-        }
-        let mut bytes = builder.build_compressed(compression, &mut self.compressor)?;
-        let header = BatchHeader::parse(&bytes).map_err(ValidationError::Corrupt)?;
-        bytes.drain(..BATCH_HEADER_BYTES);
-        Ok(ValidatedBatch { header, body: Cow::Owned(bytes), log_append_time })
+        written?;
+        let body = output.into_bytes();
+        let ValidatedBatch { header, log_append_time, .. } = in_place(batch, settings, max_timestamp, now);
+        let header = header.with_body(compression.compression_type(), &body).ok_or(too_large)?;
+        Ok(ValidatedBatch { header, body: Cow::Owned(body), log_append_time })
     }
 }
 

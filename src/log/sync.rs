@@ -12,9 +12,9 @@ use crate::log::unified_log::{LogOffsetMetadata, LogState, LogStatus, UnifiedLog
 use crate::types::{Now, Offset};
 use crate::zoo::{self, Bug};
 
-/// So many files and directories are synced each for itself; for more, one sync of the whole file system costs less.
-const FILES_SYNCED_MAX: usize = 16;
-const DIRECTORIES_SYNCED_MAX: usize = 2;
+/// So many files and directories are synced one by one, which leaves alone what others write to the disk. For more, one sync of the whole
+/// file system costs less: for six files a third of the processor's time of six syncs on four threads, and less time on the clock.
+const SYNCED_ONE_BY_ONE_MAX: usize = 2;
 
 /// What is to be synced so that the log is on disk up to `end`.
 #[derive(Clone, Debug)]
@@ -48,7 +48,7 @@ impl SyncPoint {
             roots.insert(point.log_directory.to_path_buf());
             roots.extend(point.directories_elsewhere().cloned());
         }
-        if files.len() <= FILES_SYNCED_MAX && directories.len() <= DIRECTORIES_SYNCED_MAX {
+        if files.len() + directories.len() <= SYNCED_ONE_BY_ONE_MAX {
             SyncJob::Files { files, directories: directories.into_iter().collect() }
         } else {
             SyncJob::All(roots.into_iter().collect())

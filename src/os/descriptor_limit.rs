@@ -7,7 +7,7 @@ use std::io;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 /// Raises the soft limit of open file descriptors to the hard limit and says what it is now; `None` stands for no limit.
-/// A broker holds one descriptor per connection and about three per segment, so the usual soft limit of 1 024 is too low.
+/// A broker holds one descriptor per connection and one per partition's active segment, so the usual soft limit of 1 024 is too low.
 pub fn raise_descriptor_limit() -> io::Result<Option<u64>> {
     let limit = getrlimit(Resource::Nofile);
     if limit.current != limit.maximum {

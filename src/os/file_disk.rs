@@ -15,9 +15,6 @@ use rustix::fs::{FlockOperation, flock, statvfs, syncfs};
 use crate::env::{Disk, DiskEntry, DiskError, DiskFile, DiskLock, EntryKind, OpenMode};
 use crate::os::real_file::{Poison, RealFile};
 
-/// So many files are synced at the same time: they share the commits of the file system's journal.
-const SYNCING_THREADS_MAX: usize = 4;
-
 /// The file system of this machine.
 #[derive(Clone, Debug, Default)]
 pub struct FileDisk {
@@ -107,11 +104,6 @@ impl Disk for FileDisk {
         })
     }
 
-    fn sync_files(&self, files: &[Arc<dyn DiskFile>]) -> Result<(), DiskError> {
-        let share = files.len().div_ceil(SYNCING_THREADS_MAX).max(1);
-        at_once(files.chunks(share), |files| files.iter().try_for_each(|file| file.sync()))
-    }
-
     fn sync_roots(&self, roots: &[PathBuf]) -> Result<(), DiskError> {
         let mut devices: BTreeMap<u64, &Path> = BTreeMap::new();
         for root in roots {
@@ -119,7 +111,21 @@ impl Disk for FileDisk {
             let metadata = self.root(root)?.metadata().map_err(|error| to_disk_error("sync all", root, error))?;
             devices.entry(metadata.dev()).or_insert(root);
         }
-        at_once(devices.into_values(), |root| self.sync_all(root))
+        let mut devices = devices.into_values();
+        let Some(first) = devices.next() else { return Ok(()) };
+        // Each further file system on a thread of its own, or on this one if there is none to be had.
+        thread::scope(|scope| {
+            let (mut others, mut result) = (Vec::new(), Ok(()));
+            for root in devices {
+                match thread::Builder::new().spawn_scoped(scope, move || self.sync_all(root)) {
+                    Ok(other) => others.push(other),
+                    Err(_) => result = result.and(self.sync_all(root)),
+                }
+            }
+            let result = result.and(self.sync_all(first));
+            let outcome = |other: ScopedJoinHandle<'_, _>| other.join().expect("a panic aborts the process");
+            others.into_iter().map(outcome).fold(result, Result::and)
+        })
     }
 
     fn free_bytes(&self, root: &Path) -> Result<u64, DiskError> {
@@ -146,27 +152,6 @@ impl Disk for FileDisk {
     }
 }
 
-/// Runs `sync` for all of `parts` at the same time, the first of them, and those for which there is no thread, on this one.
-fn at_once<T: Copy + Send>(
-    mut parts: impl Iterator<Item = T>,
-    sync: impl Fn(T) -> Result<(), DiskError> + Sync,
-) -> Result<(), DiskError> {
-    let Some(first) = parts.next() else { return Ok(()) };
-    let sync = &sync;
-    thread::scope(|scope| {
-        let (mut others, mut result) = (Vec::new(), Ok(()));
-        for part in parts {
-            match thread::Builder::new().spawn_scoped(scope, move || sync(part)) {
-                Ok(other) => others.push(other),
-                Err(_) => result = result.and(sync(part)),
-            }
-        }
-        let result = result.and(sync(first));
-        let outcome = |other: ScopedJoinHandle<'_, _>| other.join().expect("a panic aborts the process");
-        others.into_iter().map(outcome).fold(result, Result::and)
-    })
-}
-
 /// Holds the lock until its descriptor is closed.
 struct FileLock {
     _file: File,
@@ -186,8 +171,6 @@ pub(super) fn to_disk_error(operation: &'static str, path: &Path, source: io::Er
 
 #[cfg(test)]
 mod tests {
-    use std::io::IoSlice;
-
     use super::*;
 
     #[test]
@@ -202,19 +185,13 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_among_files_that_are_synced_at_once_is_returned() {
+    fn several_roots_are_synced_at_once() {
         let directory = tempfile::tempdir().unwrap();
         let disk = FileDisk::new();
-        let mut files: Vec<Arc<dyn DiskFile>> = Vec::new();
-        for number in 0..10 {
-            let file = disk.open(&directory.path().join(number.to_string()), OpenMode::Create).unwrap();
-            file.append(&[IoSlice::new(b"x")]).unwrap();
-            files.push(file);
-        }
-        disk.sync_files(&files).unwrap();
-        disk.sync_files(&[]).unwrap();
-        disk.sync_roots(&[directory.path().to_path_buf(), directory.path().join("..")]).unwrap();
-        disk.poison.add(&directory.path().join("7"));
-        assert!(matches!(disk.sync_files(&files), Err(DiskError::Poisoned { .. })));
+        let roots = [directory.path().to_path_buf(), directory.path().join("..")];
+        disk.sync_roots(&roots).unwrap();
+        disk.sync_roots(&[]).unwrap();
+        disk.poison.add(directory.path());
+        assert!(matches!(disk.sync_roots(&roots), Err(DiskError::Poisoned { .. })));
     }
 }

@@ -6,7 +6,6 @@ use std::borrow::Cow;
 use std::ops::Deref;
 
 use crate::limits::BATCH_HEADER_BYTES;
-use crate::types::{LeaderEpoch, Offset};
 
 use super::batch_header::{BatchError, BatchHeader, TimestampType};
 use super::compression::{CompressionError, CompressionType, Decompressor};
@@ -145,23 +144,11 @@ impl<'a> Iterator for BatchIterator<'a> {
 
 impl std::iter::FusedIterator for BatchIterator<'_> {}
 
-/// A copy of the batch's header with its place in the log; the body and the checksum stay as they are.
-pub fn stamped_header(
-    batch: &RecordBatch<'_>,
-    base_offset: Offset,
-    leader_epoch: LeaderEpoch,
-) -> [u8; BATCH_HEADER_BYTES] {
-    let mut header = batch.header;
-    header.set_base_offset(base_offset);
-    header.set_partition_leader_epoch(leader_epoch);
-    *header.as_bytes()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::record::{Header, RecordBatchBuilder, RecordError};
-    use crate::types::{ProducerEpoch, ProducerId};
+    use crate::types::{Offset, ProducerEpoch, ProducerId};
 
     fn batch() -> Vec<u8> {
         let mut builder = RecordBatchBuilder::new().producer(ProducerId(7), ProducerEpoch(3), 41).transactional(true);
@@ -268,17 +255,6 @@ mod tests {
             let (batch, _) = RecordBatch::parse(&bytes).unwrap();
             assert_eq!(batch.records().unwrap().last().unwrap().unwrap_err(), error);
         }
-    }
-
-    #[test]
-    fn a_stamp_leaves_body_and_checksum_alone() {
-        let bytes = batch();
-        let (before, _) = RecordBatch::parse(&bytes).unwrap();
-        let stamped = [&stamped_header(&before, Offset(1 << 40), LeaderEpoch(9))[..], before.body()].concat();
-        let (after, _) = RecordBatch::parse(&stamped).unwrap();
-        assert!(after.crc_is_valid());
-        assert_eq!((after.base_offset(), after.partition_leader_epoch()), (Offset(1 << 40), LeaderEpoch(9)));
-        assert_eq!((after.crc(), after.body()), (before.crc(), before.body()));
     }
 
     #[test]

@@ -313,11 +313,6 @@ impl BatchHeader {
         put(&mut self.0, at::BASE_TIMESTAMP, timestamp.to_be_bytes());
     }
 
-    pub(super) fn set_delete_horizon(&mut self, horizon_ms: i64) {
-        self.set_attribute(DELETE_HORIZON_BIT, true);
-        self.set_base_timestamp(horizon_ms);
-    }
-
     pub(super) fn set_producer(&mut self, id: ProducerId, epoch: ProducerEpoch, base_sequence: i32) {
         put(&mut self.0, at::PRODUCER_ID, id.0.to_be_bytes());
         put(&mut self.0, at::PRODUCER_EPOCH, epoch.0.to_be_bytes());
@@ -351,6 +346,17 @@ impl BatchHeader {
     /// The CRC-32C of this header with `body` behind it.
     pub(crate) fn compute_crc(&self, body: &[u8]) -> u32 {
         super::crc32c_of_parts(&[&self.0[at::ATTRIBUTES..], body])
+    }
+
+    /// This header in front of another body, with its codec, length and checksum; `None` if it is so long that the batch would be 2 GiB
+    /// or more.
+    pub fn with_body(mut self, compression: CompressionType, body: &[u8]) -> Option<BatchHeader> {
+        let body_bytes = u32::try_from(body.len()).ok()?;
+        i32::try_from(body_bytes.checked_add(BATCH_HEADER_BYTES as u32)?).ok()?;
+        self.set_body_bytes(body_bytes);
+        self.set_compression(compression);
+        self.set_crc(self.compute_crc(body));
+        Some(self)
     }
 
     pub(super) fn set_crc(&mut self, crc: u32) {

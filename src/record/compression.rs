@@ -10,7 +10,7 @@ mod zstd;
 #[cfg(test)]
 mod tests;
 
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 
 /// The most memory that one codec keeps from one call to the next.
 const KEPT_BYTES_MAX: usize = 4 << 20;
@@ -147,13 +147,13 @@ pub enum CompressionError {
 /// Compresses, and keeps the codecs' contexts from one call to the next.
 pub struct Compressor {
     snappy: snap::raw::Encoder,
-    zstd: Option<::zstd::bulk::Compressor<'static>>,
+    zstd: zstd::WritingContext,
 }
 
 impl Compressor {
     /// A compressor that has set up nothing yet.
     pub fn new() -> Compressor {
-        Compressor { snappy: snap::raw::Encoder::new(), zstd: None }
+        Compressor { snappy: snap::raw::Encoder::new(), zstd: zstd::WritingContext::default() }
     }
 
     /// Appends `input`, compressed, to `output`.
@@ -163,16 +163,9 @@ impl Compressor {
         input: &[u8],
         output: &mut Vec<u8>,
     ) -> Result<(), CompressionError> {
-        let result = match compression {
-            Compression::None => {
-                output.extend_from_slice(input);
-                Ok(())
-            }
-            Compression::Gzip { level } => gzip::compress(level, input, output),
-            Compression::Snappy => snappy::compress(&mut self.snappy, input, output),
-            Compression::Lz4 { level: _ } => lz4::compress(input, output),
-            Compression::Zstd { level } => zstd::compress(&mut self.zstd, level, input, output),
-        };
+        let writer = self.writer(compression, Some(input.len()), output);
+        let result = writer.and_then(|mut writer| writer.write_all(input).and_then(|()| writer.finish()));
+        self.release_excess();
         result.map_err(|source| CompressionError::Broken { codec: compression.compression_type(), source })
     }
 
@@ -182,11 +175,79 @@ impl Compressor {
         self.compress_into(compression, input, &mut output)?;
         Ok(output)
     }
+
+    /// A stream that compresses what is written, which is `content_bytes` long if that is known, into `output`. To be followed by
+    /// [`Compressor::release_excess`].
+    pub(super) fn writer<W: Write>(
+        &mut self,
+        compression: Compression,
+        content_bytes: Option<usize>,
+        output: W,
+    ) -> io::Result<CompressingWriter<'_, W>> {
+        Ok(CompressingWriter(match compression {
+            Compression::None => Target::None(output),
+            Compression::Gzip { level } => Target::Gzip(gzip::writer(level, output)),
+            Compression::Snappy => Target::Snappy(snappy::Writer::new(&mut self.snappy, output)?),
+            Compression::Lz4 { level: _ } => Target::Lz4(Box::new(lz4::writer(output))),
+            Compression::Zstd { level } => Target::Zstd(self.zstd.writer(level, content_bytes, output)?),
+        }))
+    }
+
+    /// Gives back what one unusual level made grow, so that it does not stay taken for ever.
+    pub(super) fn release_excess(&mut self) {
+        self.zstd.release_excess();
+    }
 }
 
 impl Default for Compressor {
     fn default() -> Compressor {
         Compressor::new()
+    }
+}
+
+/// A stream that compresses. What is written is complete only after [`CompressingWriter::finish`].
+pub(super) struct CompressingWriter<'a, W: Write>(Target<'a, W>);
+
+enum Target<'a, W: Write> {
+    None(W),
+    Gzip(flate2::write::GzEncoder<W>),
+    Snappy(snappy::Writer<'a, W>),
+    Lz4(Box<lz4_flex::frame::FrameEncoder<W>>),
+    Zstd(zstd::Writer<'a, W>),
+}
+
+impl<W: Write> CompressingWriter<'_, W> {
+    /// Writes what is still held back, and the codec's end.
+    pub(super) fn finish(self) -> io::Result<()> {
+        match self.0 {
+            Target::None(_) => Ok(()),
+            Target::Gzip(writer) => writer.finish().map(drop),
+            Target::Snappy(writer) => writer.finish(),
+            Target::Lz4(writer) => writer.finish().map(drop).map_err(io::Error::from),
+            Target::Zstd(writer) => writer.finish().map(drop),
+        }
+    }
+}
+
+impl<W: Write> Write for CompressingWriter<'_, W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match &mut self.0 {
+            Target::None(writer) => writer.write(bytes),
+            Target::Gzip(writer) => writer.write(bytes),
+            Target::Snappy(writer) => writer.write(bytes),
+            Target::Lz4(writer) => writer.write(bytes),
+            Target::Zstd(writer) => writer.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match &mut self.0 {
+            Target::None(writer) => writer.flush(),
+            Target::Gzip(writer) => writer.flush(),
+            Target::Snappy(writer) => writer.flush(),
+            Target::Lz4(writer) => writer.flush(),
+            Target::Zstd(writer) => writer.flush(),
+        }
     }
 }
 

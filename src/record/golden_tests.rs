@@ -126,12 +126,19 @@ fn control_batches_that_kafka_made_are_read_and_made_again() {
         assert_eq!(batch.base_offset(), Offset(offset));
         let record = batch.records().unwrap().next().unwrap().unwrap();
         assert_eq!(&ControlRecord::from_record(&record).unwrap(), expected);
-        let mut builder = RecordBatchBuilder::like(batch);
+        let mut builder = RecordBatchBuilder::new()
+            .base_offset(batch.base_offset())
+            .leader_epoch(batch.partition_leader_epoch())
+            .producer(batch.producer_id(), batch.producer_epoch(), batch.base_sequence())
+            .transactional(batch.is_transactional())
+            .control(true);
         expected.append_to(&mut builder, record.timestamp).unwrap();
         assert_eq!(builder.build().unwrap(), batch.bytes());
     }
     let marker = end_transaction_batch(ProducerId(77), ProducerEpoch(2), true, 6, 1_700_000_000_002);
     let (marker, _) = RecordBatch::parse(&marker).unwrap();
-    let stamped = stamped_header(&marker, Offset(1), LeaderEpoch(4));
-    assert_eq!([&stamped[..], marker.body()].concat(), batches[1].bytes());
+    let mut stamped = *marker.header();
+    stamped.set_base_offset(Offset(1));
+    stamped.set_partition_leader_epoch(LeaderEpoch(4));
+    assert_eq!([&stamped.as_bytes()[..], marker.body()].concat(), batches[1].bytes());
 }

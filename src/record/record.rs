@@ -82,11 +82,6 @@ impl<'a> Headers<'a> {
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
-
-    /// The encoded headers that are left.
-    pub(super) fn bytes(&self) -> &'a [u8] {
-        self.bytes
-    }
 }
 
 impl<'a> Iterator for Headers<'a> {

@@ -7,7 +7,7 @@ use crate::types::{LeaderEpoch, Offset, ProducerEpoch, ProducerId, WallTime};
 
 use super::batch_header::{BatchHeader, TimestampType};
 use super::compression::{Compression, CompressionError, CompressionType, Compressor};
-use super::record::{Header, Record};
+use super::record::Header;
 use super::varint::{varlong_bytes, write_varint, write_varlong};
 
 /// The longest body: header and body together must stay below 2 GiB.
@@ -16,8 +16,8 @@ const BODY_BYTES_MAX: usize = i32::MAX as usize - BATCH_HEADER_BYTES;
 /// Why a batch cannot be made.
 #[derive(Debug, thiserror::Error)]
 pub enum BuildError {
-    /// No record was appended, and no last offset was retained.
-    #[error("a batch without records needs a last offset")]
+    /// No record was appended.
+    #[error("a batch needs at least one record")]
     Empty,
     /// The batch would be 2 GiB or more.
     #[error("the batch would be larger than 2 GiB")]
@@ -25,9 +25,6 @@ pub enum BuildError {
     /// Two timestamps are further apart than 64 bits can say.
     #[error("timestamp {0} is too far from the batch's first")]
     Timestamp(i64),
-    /// A record's offset lies before the base offset or the record before it, or more than 2³¹ behind the base offset.
-    #[error("offset {0} does not follow the offsets before it")]
-    Offset(Offset),
     /// The codec failed.
     #[error(transparent)]
     Compression(CompressionError),
@@ -44,7 +41,6 @@ pub struct RecordBatchBuilder {
     base_timestamp: Option<i64>,
     max_timestamp: i64,
     append_time: Option<WallTime>,
-    delete_horizon_ms: Option<i64>,
 }
 
 impl Default for RecordBatchBuilder {
@@ -64,25 +60,7 @@ impl RecordBatchBuilder {
             base_timestamp: None,
             max_timestamp: -1,
             append_time: None,
-            delete_horizon_ms: None,
         }
-    }
-
-    /// A builder for a batch of which all is like `header`, but for records, counts, timestamps and codec.
-    pub fn like(header: &BatchHeader) -> RecordBatchBuilder {
-        let mut builder = RecordBatchBuilder::new()
-            .base_offset(header.base_offset())
-            .leader_epoch(header.partition_leader_epoch())
-            .producer(header.producer_id(), header.producer_epoch(), header.base_sequence())
-            .transactional(header.is_transactional())
-            .control(header.is_control_batch());
-        if header.timestamp_type() == TimestampType::LogAppendTime {
-            builder = builder.log_append_time(WallTime(header.max_timestamp()));
-        }
-        if let Some(horizon_ms) = header.delete_horizon_ms() {
-            builder = builder.delete_horizon_ms(horizon_ms);
-        }
-        builder
     }
 
     /// The offset of the first record.
@@ -121,13 +99,6 @@ impl RecordBatchBuilder {
         self
     }
 
-    /// When the cleaner may drop the batch's tombstones, in milliseconds since 1970. The records' deltas then count from it.
-    pub fn delete_horizon_ms(mut self, horizon_ms: i64) -> Self {
-        self.delete_horizon_ms = Some(horizon_ms);
-        self.base_timestamp = Some(horizon_ms);
-        self
-    }
-
     /// How many records it has.
     pub fn record_count(&self) -> usize {
         usize::try_from(self.record_count).unwrap_or(0)
@@ -162,24 +133,7 @@ impl RecordBatchBuilder {
             write_nullable(&mut bytes, header.value)?;
         }
         let parts = Parts { timestamp, key, value, header_count: headers.len(), headers: &bytes };
-        self.append_parts(self.next_offset_delta, parts)
-    }
-
-    /// Appends a record of another batch at the next offset.
-    pub fn append_record(&mut self, record: &Record<'_>) -> Result<(), BuildError> {
-        self.append_parts(self.next_offset_delta, Parts::of(record))
-    }
-
-    /// Makes the batch reach up to `offset` although its last record lies before: the cleaner keeps the place of records that it drops.
-    pub fn retain_last_offset(&mut self, offset: Offset) -> Result<(), BuildError> {
-        let wrong = || BuildError::Offset(offset);
-        let delta = offset.0.checked_sub(self.header.base_offset().0).ok_or_else(wrong)?;
-        let next = i32::try_from(delta).ok().and_then(|delta| delta.checked_add(1)).ok_or_else(wrong)?;
-        if next < self.next_offset_delta {
-            return Err(wrong());
-        }
-        self.next_offset_delta = next;
-        Ok(())
+        self.append_parts(parts)
     }
 
     /// The batch, uncompressed, with its checksum.
@@ -200,7 +154,8 @@ impl RecordBatchBuilder {
         self.finish(compression.compression_type(), batch)
     }
 
-    fn append_parts(&mut self, offset_delta: i32, parts: Parts<'_>) -> Result<(), BuildError> {
+    fn append_parts(&mut self, parts: Parts<'_>) -> Result<(), BuildError> {
+        let offset_delta = self.next_offset_delta;
         let base_timestamp = *self.base_timestamp.get_or_insert(parts.timestamp);
         let timestamp_delta =
             parts.timestamp.checked_sub(base_timestamp).ok_or(BuildError::Timestamp(parts.timestamp))?;
@@ -233,9 +188,6 @@ impl RecordBatchBuilder {
         self.header.set_body_bytes(body_bytes.ok_or(BuildError::TooLarge)?);
         self.header.set_compression(compression);
         self.header.set_base_timestamp(self.base_timestamp.unwrap_or(-1));
-        if let Some(horizon_ms) = self.delete_horizon_ms {
-            self.header.set_delete_horizon(horizon_ms);
-        }
         match self.append_time {
             Some(time) => self.header.set_max_timestamp(TimestampType::LogAppendTime, time.0),
             None => self.header.set_max_timestamp(TimestampType::CreateTime, self.max_timestamp),
@@ -255,17 +207,7 @@ struct Parts<'a> {
     headers: &'a [u8],
 }
 
-impl<'a> Parts<'a> {
-    fn of(record: &Record<'a>) -> Parts<'a> {
-        Parts {
-            timestamp: record.timestamp,
-            key: record.key,
-            value: record.value,
-            header_count: record.headers.len(),
-            headers: record.headers.bytes(),
-        }
-    }
-
+impl Parts<'_> {
     /// Length of the record behind its length field.
     fn inside_bytes(&self, timestamp_delta: i64, offset_delta: i32) -> usize {
         let fields = [

@@ -3,14 +3,14 @@
 //!
 //! It must not know what makes a record acceptable, only whether it can be read at all.
 
-use std::io::Read;
 use std::ops::ControlFlow;
 
 use super::batch::RecordBatch;
 use super::batch_header::{BatchHeader, TimestampType};
-use super::compression::{CompressionError, CompressionType, DecompressedReader, Decompressor};
+use super::compression::{CompressionError, Decompressor};
+use super::decompressed_input::DecompressedInput;
 use super::record::RecordError;
-use super::varint::{LONGEST_BYTES, read_varint, read_varlong};
+use super::varint::{read_varint, read_varlong};
 
 /// What a validator needs of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,15 +111,14 @@ fn walk_compressed(
     limits: ScanLimits,
     visit: &mut impl FnMut(RecordSummary) -> ControlFlow<()>,
 ) -> Result<(), ScanError> {
-    let (codec, bytes_max) = (batch.compression(), limits.body_bytes_max);
-    let input = Input::new(decompressor.reader(codec, batch.body(), bytes_max)?, codec, bytes_max);
+    let input = DecompressedInput::new(batch, decompressor, limits.body_bytes_max)?;
     Scanner { input, header: batch.header(), record_bytes_max: limits.record_bytes_max, index: 0, record_end: 0 }
         .scan(visit)
 }
 
 /// The walk over one compressed body.
 struct Scanner<'a> {
-    input: Input<'a>,
+    input: DecompressedInput<'a>,
     header: &'a BatchHeader,
     record_bytes_max: usize,
     index: i32,
@@ -155,7 +154,7 @@ impl Scanner<'_> {
         if bytes > self.record_bytes_max {
             return Err(ScanError::RecordTooLarge { index: self.index, bytes, bytes_max: self.record_bytes_max });
         }
-        self.record_end = self.input.position.saturating_add(bytes);
+        self.record_end = self.input.position().saturating_add(bytes);
         self.skip(1, "attributes")?;
         let timestamp_delta = self.number(read_varlong, "timestamp delta")?;
         let offset_delta = self.number(read_varint, "offset delta")?;
@@ -168,7 +167,7 @@ impl Scanner<'_> {
             }
             self.skip_nullable("header value")?;
         }
-        if self.input.position != self.record_end {
+        if self.input.position() != self.record_end {
             return Err(self.malformed("bytes behind the last header").into());
         }
         let timestamp = match self.header.timestamp_type() {
@@ -194,19 +193,14 @@ impl Scanner<'_> {
     }
 
     fn number<T>(&mut self, read: fn(&mut &[u8]) -> Option<T>, what: &'static str) -> Result<T, ScanError> {
-        let buffered = self.input.fill()?;
-        let mut rest = buffered;
-        let number = read(&mut rest);
-        let taken = buffered.len().saturating_sub(rest.len());
-        self.input.take(taken);
-        match number {
-            Some(number) if self.input.position <= self.record_end => Ok(number),
+        match self.input.number(read)? {
+            Some(number) if self.input.position() <= self.record_end => Ok(number),
             _ => Err(self.malformed(what).into()),
         }
     }
 
     fn skip(&mut self, bytes: usize, what: &'static str) -> Result<(), ScanError> {
-        if bytes > self.record_end.saturating_sub(self.input.position) {
+        if bytes > self.record_end.saturating_sub(self.input.position()) {
             return Err(self.malformed(what).into());
         }
         if self.input.skip(bytes)? { Ok(()) } else { Err(self.truncated().into()) }
@@ -221,80 +215,10 @@ impl Scanner<'_> {
     }
 }
 
-/// Decompressed bytes with a small buffer in front.
-struct Input<'a> {
-    reader: DecompressedReader<'a>,
-    codec: CompressionType,
-    bytes_max: usize,
-    chunk: [u8; Input::CHUNK_BYTES],
-    start: usize,
-    end: usize,
-    /// How many bytes were taken so far.
-    position: usize,
-}
-
-impl<'a> Input<'a> {
-    const CHUNK_BYTES: usize = 8 * 1024;
-
-    fn new(reader: DecompressedReader<'a>, codec: CompressionType, bytes_max: usize) -> Input<'a> {
-        Input { reader, codec, bytes_max, chunk: [0; Input::CHUNK_BYTES], start: 0, end: 0, position: 0 }
-    }
-
-    /// The buffered bytes: enough for the longest number, unless the content ends before.
-    fn fill(&mut self) -> Result<&[u8], ScanError> {
-        while self.end.saturating_sub(self.start) < LONGEST_BYTES {
-            self.chunk.copy_within(self.start..self.end, 0);
-            self.end = self.end.saturating_sub(self.start);
-            self.start = 0;
-            if self.read_more()? == 0 {
-                break;
-            }
-        }
-        Ok(self.buffered())
-    }
-
-    fn buffered(&self) -> &[u8] {
-        self.chunk.get(self.start..self.end).unwrap_or_default()
-    }
-
-    fn read_more(&mut self) -> Result<usize, ScanError> {
-        let codec = self.codec;
-        let space = self.chunk.get_mut(self.end..).unwrap_or_default();
-        let bytes = self.reader.read(space).map_err(|source| CompressionError::Broken { codec, source })?;
-        self.end = self.end.saturating_add(bytes);
-        let held = self.end.saturating_sub(self.start);
-        if self.position.saturating_add(held) > self.bytes_max {
-            return Err(CompressionError::TooLarge { codec, bytes_max: self.bytes_max }.into());
-        }
-        Ok(bytes)
-    }
-
-    fn take(&mut self, bytes: usize) {
-        self.start = self.start.saturating_add(bytes).min(self.end);
-        self.position = self.position.saturating_add(bytes);
-    }
-
-    /// Steps over `bytes`; `false` if the content ends before.
-    fn skip(&mut self, mut bytes: usize) -> Result<bool, ScanError> {
-        loop {
-            let step = bytes.min(self.buffered().len());
-            self.take(step);
-            bytes = bytes.saturating_sub(step);
-            if bytes == 0 {
-                return Ok(true);
-            }
-            (self.start, self.end) = (0, 0);
-            if self.read_more()? == 0 {
-                return Ok(false);
-            }
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::{Compressor, RecordBatchBuilder};
+    use crate::record::{CompressionType, Compressor, RecordBatchBuilder};
 
     #[test]
     fn a_search_stops_at_the_first_record_that_fits() {

@@ -2,7 +2,7 @@
 //!
 //! It must not know error codes: the numbers named here are what Kafka answers, for whoever maps them.
 
-use crate::record::{BatchError, BuildError, CompressionError, RecordError, ScanError};
+use crate::record::{BatchError, ScanError};
 use crate::types::Offset;
 
 /// Why nothing is appended. The number behind each is the error code that Kafka answers with.
@@ -26,10 +26,10 @@ pub enum ValidationError {
     /// The base offset is not 0 (87).
     #[error("the base offset of the record batch should be 0, but it is {0}")]
     BaseOffset(Offset),
-    /// The batch is larger than the topic allows, as sent or after recompression (10).
+    /// The batch is larger than the topic allows, as sent or after recompression, which ends with the first byte too many (10).
     #[error("the record batch has {bytes} bytes, more than the {bytes_max} that are allowed")]
     TooLarge {
-        /// Length of the batch.
+        /// Length of the batch, as far as it is known.
         bytes: usize,
         /// `max.message.bytes`.
         bytes_max: usize,
@@ -71,21 +71,6 @@ pub enum ValidationError {
     /// Records with a timestamp out of range, and perhaps others (32).
     #[error("one or more records have been rejected due to an invalid timestamp")]
     InvalidTimestamps(Vec<RejectedRecord>),
-    /// The batch cannot be written anew with the topic's codec (87).
-    #[error("the record batch cannot be recompressed: {0}")]
-    Rebuild(#[from] BuildError),
-}
-
-impl From<RecordError> for ValidationError {
-    fn from(error: RecordError) -> ValidationError {
-        ValidationError::Unreadable(error.into())
-    }
-}
-
-impl From<CompressionError> for ValidationError {
-    fn from(error: CompressionError) -> ValidationError {
-        ValidationError::Unreadable(error.into())
-    }
 }
 
 /// One record that is not acceptable.

@@ -387,6 +387,27 @@ fn an_index_that_points_elsewhere_is_built_again_also_after_a_clean_shutdown() {
 }
 
 #[test]
+fn indexes_of_old_segments_that_end_outside_of_them_are_built_again_after_a_clean_shutdown() {
+    let disk = filled(5);
+    let whole = disk.crash(everything);
+    let (manager, log) = open(&whole, small(5));
+    let expected = read_all(&log, Offset(0));
+    manager.shutdown(1).unwrap();
+    for (suffix, from_end) in [("index", 4), ("index", 8), ("timeindex", 4)] {
+        let intact = whole.read(path(0, suffix)).unwrap();
+        let damaged = whole.crash(everything);
+        let mut bytes = intact.clone();
+        let place = bytes.len() - from_end;
+        bytes[place] = 0xff;
+        damaged.write(path(0, suffix), &bytes);
+        let (_manager, log) = open(&damaged, small(5));
+        assert!(log.was_clean() && log.segments() == 2);
+        assert_eq!(damaged.read(path(0, suffix)).unwrap(), intact, "{suffix}, {from_end} bytes from its end");
+        assert_eq!(read_all(&log, Offset(0)), expected);
+    }
+}
+
+#[test]
 fn every_batch_of_one_append_is_indexed_by_its_last_offset_and_its_start() {
     let disk = MemoryDisk::new();
     let settings = LogSettings { index_interval_bytes: 1, ..LogSettings::default() };

@@ -9,7 +9,7 @@ use crate::metadata::{
     MetadataImage, MetadataLoader, MetadataRecord, allocate_producer_ids, alter_configs, create_partitions,
     create_topics, delete_topics, elect_leaders, encode_batch, incremental_alter_configs, register_broker,
 };
-use crate::record::{RecordBatch, stamped_header};
+use crate::record::RecordBatch;
 use crate::types::{LeaderEpoch, TopicId, WallTime};
 
 use super::{BROKER, DEFAULTS, FewKeys, registration, topic, topic_id};
@@ -134,8 +134,10 @@ proptest! {
             let bytes = encode_batch(&records, WallTime(1), LeaderEpoch(1)).unwrap();
             let (batch, _) = RecordBatch::parse(&bytes).unwrap();
             let base = before.next_offset();
-            let header = stamped_header(&batch, base, LeaderEpoch(1));
-            log.extend_from_slice(&header);
+            let mut header = *batch.header();
+            header.set_base_offset(base);
+            header.set_partition_leader_epoch(LeaderEpoch(1));
+            log.extend_from_slice(header.as_bytes());
             log.extend_from_slice(batch.body());
             let next = base.plus(i64::try_from(records.len()).unwrap());
             live.replay_records(records, base, next, LeaderEpoch(1)).unwrap();

@@ -2,7 +2,7 @@
 //!
 //! It must not know bounds: the façade has them.
 
-use std::io::{self, Write};
+use std::io::Write;
 
 use flate2::bufread::MultiGzDecoder;
 use flate2::write::GzEncoder;
@@ -10,16 +10,13 @@ use flate2::write::GzEncoder;
 /// A stream of decompressed bytes.
 pub(super) type Reader<'a> = MultiGzDecoder<&'a [u8]>;
 
-/// Appends one member to `output`. Level -1 is the default.
-pub(super) fn compress(level: i32, input: &[u8], output: &mut Vec<u8>) -> io::Result<()> {
+/// Compresses into one member of `output`. Level -1 is the default.
+pub(super) fn writer<W: Write>(level: i32, output: W) -> GzEncoder<W> {
     let level = match u32::try_from(level) {
         Ok(level) => flate2::Compression::new(level.clamp(1, 9)),
         Err(_) => flate2::Compression::default(),
     };
-    let mut encoder = GzEncoder::new(output, level);
-    encoder.write_all(input)?;
-    encoder.finish()?;
-    Ok(())
+    GzEncoder::new(output, level)
 }
 
 /// Reads all members of `input`.

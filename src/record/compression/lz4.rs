@@ -24,13 +24,10 @@ const REFUSED_BITS: u8 = 0x03;
 /// The highest bit of a block's length says that the block is stored as it is.
 const STORED_BIT: u32 = 1 << 31;
 
-/// Appends one frame to `output`.
-pub(super) fn compress(input: &[u8], output: &mut Vec<u8>) -> io::Result<()> {
+/// Compresses into one frame.
+pub(super) fn writer<W: Write>(output: W) -> FrameEncoder<W> {
     let info = FrameInfo::new().block_mode(BlockMode::Independent).block_size(BlockSize::Max64KB);
-    let mut encoder = FrameEncoder::with_frame_info(info, output);
-    encoder.write_all(input)?;
-    encoder.finish()?;
-    Ok(())
+    FrameEncoder::with_frame_info(info, output)
 }
 
 /// Walks over the frame's structure, then hands out its content.

@@ -3,7 +3,7 @@
 //!
 //! It must not know bounds but the one that it is given. A block's claim is believed only as far as that, and as Snappy can compress.
 
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 
 use super::invalid;
 
@@ -16,22 +16,51 @@ const BLOCK_BYTES: usize = 32 * 1024;
 /// The densest element copies 64 bytes and takes 3, so a block cannot hold more than this times its length.
 const RATIO_MAX: usize = 22;
 
-/// Appends `input` in framed blocks.
-pub(super) fn compress(encoder: &mut snap::raw::Encoder, input: &[u8], output: &mut Vec<u8>) -> io::Result<()> {
-    output.extend_from_slice(MAGIC);
-    output.extend_from_slice(VERSIONS);
-    for block in input.chunks(BLOCK_BYTES) {
-        let length_at = output.len();
-        let block_at = length_at.saturating_add(4);
-        output.resize(block_at.saturating_add(snap::raw::max_compress_len(block.len())), 0);
-        let (framed, space) = output.split_at_mut(block_at);
-        let written = encoder.compress(block, space)?;
-        let length = u32::try_from(written).map_err(|_| invalid("block too large"))?;
-        let place = framed.last_chunk_mut::<4>().ok_or(invalid("no room for a length"))?;
-        *place = length.to_be_bytes();
-        output.truncate(block_at.saturating_add(written));
+/// A stream that compresses into framed blocks.
+pub(super) struct Writer<'a, W> {
+    encoder: &'a mut snap::raw::Encoder,
+    output: W,
+    /// What is to become the next block.
+    block: Vec<u8>,
+    compressed: Vec<u8>,
+}
+
+impl<'a, W: Write> Writer<'a, W> {
+    /// Begins with the header.
+    pub(super) fn new(encoder: &'a mut snap::raw::Encoder, mut output: W) -> io::Result<Writer<'a, W>> {
+        output.write_all(MAGIC)?;
+        output.write_all(VERSIONS)?;
+        Ok(Writer { encoder, output, block: Vec::new(), compressed: Vec::new() })
     }
-    Ok(())
+
+    /// Writes the last block.
+    pub(super) fn finish(mut self) -> io::Result<()> {
+        self.flush()
+    }
+}
+
+impl<W: Write> Write for Writer<'_, W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let taken = bytes.len().min(BLOCK_BYTES.saturating_sub(self.block.len()));
+        self.block.extend_from_slice(bytes.get(..taken).unwrap_or_default());
+        if self.block.len() == BLOCK_BYTES {
+            self.flush()?;
+        }
+        Ok(taken)
+    }
+
+    /// Ends the block.
+    fn flush(&mut self) -> io::Result<()> {
+        if self.block.is_empty() {
+            return Ok(());
+        }
+        self.compressed.resize(snap::raw::max_compress_len(self.block.len()), 0);
+        let written = self.encoder.compress(&self.block, &mut self.compressed)?;
+        let length = u32::try_from(written).map_err(|_| invalid("block too large"))?;
+        self.block.clear();
+        self.output.write_all(&length.to_be_bytes())?;
+        self.output.write_all(self.compressed.get(..written).unwrap_or_default())
+    }
 }
 
 /// A stream of decompressed bytes, block by block through a buffer that the owner keeps.

@@ -2,40 +2,47 @@
 //!
 //! It must not know bounds: the façade has them. Contexts are kept, since setting one up costs more than a small batch.
 
-use std::io;
+use std::io::{self, Write};
 
-use zstd::bulk::Compressor;
 use zstd::stream::read::Decoder;
-use zstd::zstd_safe::{DCtx, compress_bound};
+use zstd::stream::write::Encoder;
+use zstd::zstd_safe::{CCtx, CParameter, DCtx};
 
 use super::KEPT_BYTES_MAX;
 
 /// A stream of decompressed bytes.
 pub(super) type Reader<'a> = Decoder<'a, &'a [u8]>;
 
-/// Appends one frame to `output`.
-pub(super) fn compress(
-    context: &mut Option<Compressor<'static>>,
-    level: i32,
-    input: &[u8],
-    output: &mut Vec<u8>,
-) -> io::Result<()> {
-    let range = zstd::compression_level_range();
-    let level = level.clamp(*range.start(), *range.end());
-    let compressor = match context {
-        Some(compressor) => {
-            compressor.set_compression_level(level)?;
-            compressor
-        }
-        None => context.insert(Compressor::new(level)?),
-    };
-    let start = output.len();
-    output.resize(start.saturating_add(compress_bound(input.len())), 0);
-    let written = compressor.compress_to_buffer(input, output.get_mut(start..).unwrap_or_default())?;
-    output.truncate(start.saturating_add(written));
-    // High levels take many MiB, which shall not stay with everyone who ever used one.
-    context.take_if(|compressor| compressor.context_mut().sizeof() > KEPT_BYTES_MAX);
-    Ok(())
+/// A stream that compresses.
+pub(super) type Writer<'a, W> = Encoder<'a, W>;
+
+/// A compression context, made at its first use.
+#[derive(Default)]
+pub(super) struct WritingContext(Option<CCtx<'static>>);
+
+impl WritingContext {
+    /// Compresses into one frame. Small content that says its length takes less time and memory.
+    pub(super) fn writer<W: Write>(
+        &mut self,
+        level: i32,
+        content_bytes: Option<usize>,
+        output: W,
+    ) -> io::Result<Writer<'_, W>> {
+        let kept = match self.0.take() {
+            Some(context) => context,
+            None => CCtx::try_create().ok_or(io::Error::from(io::ErrorKind::OutOfMemory))?,
+        };
+        let range = zstd::compression_level_range();
+        let mut writer = Encoder::with_context(output, self.0.insert(kept));
+        writer.set_parameter(CParameter::CompressionLevel(level.clamp(*range.start(), *range.end())))?;
+        writer.set_pledged_src_size(content_bytes.and_then(|bytes| u64::try_from(bytes).ok()))?;
+        Ok(writer)
+    }
+
+    /// Does not keep a context that grew too large: high levels take many MiB.
+    pub(super) fn release_excess(&mut self) {
+        self.0.take_if(|context| context.sizeof() > KEPT_BYTES_MAX);
+    }
 }
 
 /// A decompression context, made at its first use.
