@@ -121,7 +121,24 @@ impl LogManager {
         manager.twins = Mutex::new(all.twins);
         manager.unreadable = all.unreadable;
         manager.check_free_space();
+        manager.note_recovery()?;
         Ok(manager)
+    }
+
+    /// After a recovery everything is on disk: says so at once, or a broker that is killed within a minute of each start would read more
+    /// and more of its logs. A checkpoint that cannot be written costs only that.
+    fn note_recovery(&self) -> Result<(), LogError> {
+        if self.directories.iter().all(|directory| directory.was_clean) {
+            return Ok(());
+        }
+        match self.checkpoint() {
+            Err(error @ LogError::Sync(_)) => Err(error),
+            Err(error) => {
+                tracing::warn!(%error, "recovery points could not be written; the next recovery will take longer");
+                Ok(())
+            }
+            Ok(()) => Ok(()),
+        }
     }
 
     /// The cluster's id, from the directories or new.

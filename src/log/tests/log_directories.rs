@@ -249,6 +249,17 @@ fn a_log_that_cannot_be_closed_keeps_only_the_mark_from_its_directory() {
 }
 
 #[test]
+fn what_a_recovery_has_read_is_not_read_by_the_next_one() {
+    let disk = MemoryDisk::new();
+    let manager = try_open(&disk, manager_settings(&["/logs"])).unwrap();
+    append(&create(&manager, &named("t", 0)), &["one", "two"], Durability::Written);
+    drop(manager);
+    let manager = try_open(&disk, manager_settings(&["/logs"])).unwrap();
+    assert!(!manager.directories()[0].was_clean);
+    assert_eq!(disk.read("/logs/recovery-point-offset-checkpoint").unwrap(), b"0\n1\nt 0 2\n");
+}
+
+#[test]
 fn a_directory_that_cannot_be_opened_is_offline_as_long_as_another_is_not() {
     let disk = MemoryDisk::new();
     let manager = try_open(&disk, manager_settings(&["/a", "/b"])).unwrap();
