@@ -218,9 +218,8 @@ impl World {
         kernel.crash_before = None;
         kernel.network.descriptors_max = u64::MAX;
         kernel.disk.capacity = 1 << 40;
-        for stream in &mut kernel.network.streams {
-            stream.clogged_until = 0;
-        }
+        let now = kernel.now.0;
+        kernel.network.unclog(now);
     }
 
     /// How many sockets the broker may hold; beyond that, accepting fails with `EMFILE`.
