@@ -71,6 +71,22 @@ impl Kernel {
         Now { instant: self.now, wall: WallTime(wall) }
     }
 
+    /// Moves time forward (never back) and does what is due by then.
+    pub(crate) fn advance_to(&mut self, instant: Instant) {
+        loop {
+            // Each thing happens at its own time, since what it causes counts from there.
+            let next = self.network.next_due().map_or(instant, |due| Instant(due.min(instant.0)));
+            if next > self.now {
+                self.now = next;
+                self.note(TraceKind::Time, 0, next.0);
+            }
+            self.run_due();
+            if self.now >= instant {
+                return;
+            }
+        }
+    }
+
     /// Whether the machine is planted with this defect.
     pub(crate) fn flawed(&self, flaw: Flaw) -> bool {
         self.flaw == Some(flaw)

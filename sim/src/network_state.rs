@@ -144,6 +144,27 @@ impl NetworkState {
         self.due.pop().map(|Reverse(due)| due.action)
     }
 
+    /// Ends every clog: what it held back is due now, in the order in which it was sent.
+    pub(crate) fn unclog(&mut self, now: u64) {
+        let is_clogged = |action: &Action| match action {
+            Action::Arrive { stream, .. } | Action::Finish { stream, .. } | Action::Reset { stream, .. } => {
+                self.streams[*stream as usize].clogged_until > now
+            }
+            _ => false,
+        };
+        let mut due = std::mem::take(&mut self.due).into_vec();
+        for Reverse(due) in due.iter_mut().filter(|Reverse(due)| is_clogged(&due.action)) {
+            due.at = due.at.min(now);
+        }
+        self.due = BinaryHeap::from(due);
+        for stream in self.streams.iter_mut().filter(|stream| stream.clogged_until > now) {
+            stream.clogged_until = 0;
+            for pipe in [&mut stream.to_broker, &mut stream.to_client] {
+                pipe.last_due = pipe.last_due.min(now);
+            }
+        }
+    }
+
     pub(crate) fn free_port(&mut self) -> u16 {
         self.next_port = self.next_port.wrapping_add(1).max(40_000);
         self.next_port

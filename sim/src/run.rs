@@ -15,10 +15,12 @@ use crate::world::{Crash, World, WorldOptions};
 
 const TOPIC: &str = "events";
 const SECOND: u64 = 1_000_000_000;
-/// In the calm phase every request is answered within so much simulated time. What was sent before may take as long to come through.
+/// In the calm phase every request is answered within so much simulated time. What was slow on its way may still take its time.
 const ANSWER_NS_MAX: u64 = 45 * SECOND;
 /// The calm phase must end within so much simulated time.
 const CALM_NS_MAX: u64 = 300 * SECOND;
+/// What a step costs, at least and at most.
+const STEP_NS: (u64, u64) = (200, 20_000);
 /// A run that takes more steps than this is stuck in a loop.
 const STEPS_MAX: u64 = 300_000;
 /// The most starts that faults may spoil; then the faults end.
@@ -259,8 +261,7 @@ impl Run {
                 Party::Client(index) => self.step_client(index),
             }
             // A step takes time, so that deadlines pass in the middle of work.
-            let cost = self.world.value(Site::StepCost, party.number()).between(200, 20_000);
-            self.world.advance_to(Instant(self.world.now().instant.0 + cost));
+            self.world.spend(Site::StepCost, party.number(), STEP_NS);
         }
         false
     }

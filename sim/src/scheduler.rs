@@ -2,8 +2,6 @@
 //!
 //! It must not know what a step does.
 
-use std::collections::BTreeMap;
-
 use crate::keyed::{Key, Site, draw_config};
 use crate::world::World;
 
@@ -22,6 +20,14 @@ impl Party {
         match self {
             Party::Role(number) => number as u64,
             Party::Client(seat) => 1_000 + seat as u64,
+        }
+    }
+
+    /// Its place in a list of all parties: roles and clients take turns in it.
+    fn place(self) -> usize {
+        match self {
+            Party::Role(number) => 2 * number,
+            Party::Client(seat) => 2 * seat + 1,
         }
     }
 }
@@ -46,6 +52,8 @@ struct Runner {
     steps: u64,
     /// Its next step comes so long after the moment at which it began to wait for it.
     began: u64,
+    /// How long that is, once it is drawn.
+    wait: Option<u64>,
 }
 
 /// Chooses. What it draws belongs to one step of one party, so that a change to one party's steps leaves the others' where they were.
@@ -55,7 +63,8 @@ pub(crate) struct Scheduler {
     policy: Policy,
     last: Option<Party>,
     steps: u64,
-    runners: BTreeMap<u64, Runner>,
+    /// By place.
+    runners: Vec<Runner>,
     /// When in the race the last picked one stepped.
     race_time: u64,
 }
@@ -71,7 +80,7 @@ impl Scheduler {
             6 => Policy::RoundRobin,
             _ => Policy::Starve { remainder: draw.part(0).below(4) },
         };
-        Scheduler { seed, policy, last: None, steps: 0, runners: BTreeMap::new(), race_time: 0 }
+        Scheduler { seed, policy, last: None, steps: 0, runners: Vec::new(), race_time: 0 }
     }
 
     /// Steps taken so far.
@@ -114,25 +123,30 @@ impl Scheduler {
     /// Who comes first if each waits for a time of its own, drawn anew for each of its steps: as good as a die for all, since such times
     /// have no memory, but nobody's step moves another one's.
     fn race(&mut self, world: &World, parties: &[Party]) -> Option<Party> {
-        let mut first: Option<(u64, u64, Party)> = None;
+        let mut first: Option<(u64, Party)> = None;
         for party in parties {
-            let number = party.number();
-            let runner = self.runners.entry(number).or_default();
-            let draw = world.value_at(Key { site: Site::SchedulerPick, entity: number, ordinal: runner.steps });
-            let wait = draw.exponential(1 << 20).saturating_add(draw.part(0).below(1 << 14));
+            let (number, place) = (party.number(), party.place());
+            if self.runners.len() <= place {
+                self.runners.resize(place + 1, Runner::default());
+            }
+            let runner = &mut self.runners[place];
+            let wait = *runner.wait.get_or_insert_with(|| {
+                let draw = world.value_at(Key { site: Site::SchedulerPick, entity: number, ordinal: runner.steps });
+                draw.exponential(1 << 20).saturating_add(draw.part(0).below(1 << 14))
+            });
             if runner.began.saturating_add(wait) < self.race_time {
                 // Its time passed while it had nothing to do.
                 runner.began = self.race_time;
             }
             let at = runner.began.saturating_add(wait);
-            if first.is_none_or(|(earliest, ..)| at < earliest) {
-                first = Some((at, number, *party));
+            if first.is_none_or(|(earliest, _)| at < earliest) {
+                first = Some((at, *party));
             }
         }
-        let (at, number, party) = first?;
+        let (at, party) = first?;
         self.race_time = at;
-        let runner = self.runners.entry(number).or_default();
-        *runner = Runner { steps: runner.steps + 1, began: at };
+        let runner = &mut self.runners[party.place()];
+        *runner = Runner { steps: runner.steps + 1, began: at, wait: None };
         Some(party)
     }
 }

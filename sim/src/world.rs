@@ -133,19 +133,15 @@ impl World {
 
     /// Moves time forward (never back) and does what is due by then.
     pub fn advance_to(&self, instant: Instant) {
+        self.shared.lock().advance_to(instant);
+    }
+
+    /// Moves time forward by a drawn number of nanoseconds from `low` to `high`.
+    pub fn spend(&self, site: Site, entity: u64, (low, high): (u64, u64)) {
         let mut kernel = self.shared.lock();
-        loop {
-            // Each thing happens at its own time, since what it causes counts from there.
-            let next = kernel.network.next_due().map_or(instant, |due| Instant(due.min(instant.0)));
-            if next > kernel.now {
-                kernel.now = next;
-                kernel.note(TraceKind::Time, 0, next.0);
-            }
-            kernel.run_due();
-            if kernel.now >= instant {
-                return;
-            }
-        }
+        let cost = kernel.value(site, entity).between(low, high);
+        let until = Instant(kernel.now.0 + cost);
+        kernel.advance_to(until);
     }
 
     /// Moves the wall clock by some milliseconds, forward or back.
@@ -218,9 +214,8 @@ impl World {
         kernel.crash_before = None;
         kernel.network.descriptors_max = u64::MAX;
         kernel.disk.capacity = 1 << 40;
-        for stream in &mut kernel.network.streams {
-            stream.clogged_until = 0;
-        }
+        let now = kernel.now.0;
+        kernel.network.unclog(now);
     }
 
     /// How many sockets the broker may hold; beyond that, accepting fails with `EMFILE`.

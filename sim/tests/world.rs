@@ -8,6 +8,7 @@ use std::io::{ErrorKind, IoSlice};
 use std::net::SocketAddr;
 
 use klamm::env::{Connection, Interest, Listener, Selector, Token};
+use klamm::types::Instant;
 use klamm_sim::keyed::{Select, Site};
 use klamm_sim::{ClientSocket, SimConnection, SimListener, SimSelector, World, WorldOptions};
 
@@ -222,4 +223,24 @@ fn a_forbidden_fault_does_not_fire_and_the_run_still_ends() {
     let without = World::new(options);
     run(&without);
     assert!(!without.fired().contains(&victim));
+}
+
+#[test]
+fn what_a_clog_holds_back_comes_when_faults_are_over() {
+    let mut options = WorldOptions::calm(1);
+    options.swarm.set_rate(Site::Clogged, 1_000_000);
+    let world = World::new(options);
+    let address = SocketAddr::from(([10, 0, 0, 1], 9092));
+    let mut listener = world.listen(address, 4).unwrap();
+    let mut client = world.connect(1, SocketAddr::from(([10, 0, 1, 1], 5_000)), address);
+    let wait_ms = |milliseconds: u64| world.advance_to(Instant(world.now().instant.0 + milliseconds * 1_000_000));
+    wait_ms(500);
+    let (mut connection, _) = listener.accept().unwrap();
+    client.write(b"held").unwrap();
+    wait_ms(500);
+    let mut buffer = [0; 8];
+    assert_eq!(connection.read(&mut buffer).unwrap_err().kind(), ErrorKind::WouldBlock);
+    world.calm_down();
+    wait_ms(1);
+    assert_eq!(connection.read(&mut buffer).unwrap(), 4);
 }

@@ -93,10 +93,15 @@ impl GroupHistory {
         (!is_right).then(|| Violation::AssignmentLost { generation, member: member_id.to_owned() })
     }
 
+    /// Whether somebody has been told of a later generation by the broker of this start.
+    pub(crate) fn is_stale(&self, boot: u32, generation: i32) -> bool {
+        boot == self.generation.0 && generation < self.generation.1
+    }
+
     /// A commit is sent.
     pub(crate) fn committing(&mut self, partition: i32, offset: i64, (boot, generation): (u32, i32)) -> CommitId {
         let sent = self.tick();
-        let is_stale = boot == self.generation.0 && generation < self.generation.1;
+        let is_stale = self.is_stale(boot, generation);
         let outcome = CommitOutcome::Unknown;
         self.commits.insert(CommitId(sent), Commit { partition, offset, sent, is_stale, outcome });
         CommitId(sent)

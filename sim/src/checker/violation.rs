@@ -75,6 +75,8 @@ pub enum Violation {
     CommitAhead { partition: i32, committed: i64, end: i64 },
     #[error("G3: offset {offset} of partition {partition} was committed by a member of an older generation")]
     StaleCommit { partition: i32, offset: i64 },
+    #[error("G3: member {member} is alive in a generation that is over")]
+    StaleHeartbeat { member: String },
     #[error("G1: member {member} was not given in generation {generation} what the leader gave to it")]
     AssignmentLost { generation: i32, member: String },
     #[error("G5: member {member} of client {client} cannot leave: {error:?}")]

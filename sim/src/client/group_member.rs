@@ -1,6 +1,7 @@
 //! A member of a classic group: finds the coordinator, joins, syncs, fetches and commits offsets, heartbeats, and leaves at last.
 //!
 //! It commits what a consumer may have read by then, under a name of its own for each commit, so that what is fetched later is recognised.
+//! Now and then it is late: it commits or heartbeats for the generation before, as a client does that had it under way when the group moved on.
 //! It must not know who else is in the group.
 
 use klamm::error_code::ErrorCode;
@@ -31,6 +32,8 @@ const GROUP: &str = "group";
 const PACE_NS_MAX: u64 = 40_000_000;
 const SESSION_MS: i32 = 1_000;
 const REBALANCE_MS: i32 = 2_000;
+/// How often a member is late, in parts of a million.
+const LATE_PARTS: u32 = 200_000;
 
 /// What one member is like in one run.
 #[derive(Clone, Copy, Debug)]
@@ -81,6 +84,14 @@ pub(crate) struct GroupMember {
     task: Task,
     member_id: String,
     generation: i32,
+    /// The generation that it was in before this one.
+    generation_before: Option<i32>,
+    /// What it asks next speaks for the generation before.
+    is_late: bool,
+    /// The open heartbeat speaks for a generation that is over.
+    is_stale: bool,
+    /// The start of the broker in which it asked, which alone can have answered, be the answer read after the next one.
+    asked_in: u32,
     /// The members that it assigns to, if it leads.
     members: Vec<String>,
     owned: Vec<Owned>,
@@ -108,6 +119,10 @@ impl GroupMember {
             task: Task::Find,
             member_id: String::new(),
             generation: -1,
+            generation_before: None,
+            is_late: false,
+            is_stale: false,
+            asked_in: 0,
             members: Vec::new(),
             owned: Vec::new(),
             commits: Vec::new(),
@@ -123,10 +138,17 @@ impl GroupMember {
     fn connection_lost(&mut self) {
         // What was committed without an answer stays unknown for ever.
         self.commits.clear();
+        self.is_late = false;
         self.task = Task::Find;
     }
 
+    /// The generation that a commit or a heartbeat speaks for.
+    fn spoken_for(&self) -> i32 {
+        self.generation_before.filter(|_| self.is_late).unwrap_or(self.generation)
+    }
+
     fn ask(&mut self, context: &mut ClientContext<'_>, connection: &mut ClientConnection) {
+        self.asked_in = context.boot;
         match self.task {
             Task::Find => self.ask_coordinator(context, connection),
             Task::Metadata => self.ask_metadata(context, connection),
@@ -136,7 +158,8 @@ impl GroupMember {
             Task::Ends { .. } => self.ask_ends(context, connection),
             Task::Commit => self.commit(context, connection),
             Task::Heartbeat => {
-                let (generation_id, member_id) = (self.generation, self.member_id.as_str());
+                let (generation_id, member_id) = (self.spoken_for(), self.member_id.as_str());
+                self.is_stale = context.history.groups().is_stale(context.boot, generation_id);
                 let request = HeartbeatRequest { group_id: GROUP, generation_id, member_id, ..Default::default() };
                 connection.send(context, (ApiKey::Heartbeat, 4), &request, true);
             }
@@ -228,13 +251,12 @@ impl GroupMember {
     }
 
     fn commit(&mut self, context: &mut ClientContext<'_>, connection: &mut ClientConnection) {
+        let generation = self.spoken_for();
         let groups = context.history.groups();
         self.commits = self
             .owned
             .iter()
-            .map(|owned| {
-                (owned.partition, groups.committing(owned.partition, owned.end, (context.boot, self.generation)))
-            })
+            .map(|owned| (owned.partition, groups.committing(owned.partition, owned.end, (context.boot, generation))))
             .collect();
         let names: Vec<String> = self.commits.iter().map(|(_, id)| id.to_string()).collect();
         let partitions = self.owned.iter().zip(&names).map(|(owned, name)| OffsetCommitRequestPartition {
@@ -247,7 +269,7 @@ impl GroupMember {
             OffsetCommitRequestTopic { name: self.topic, topic_id: self.topic_id, partitions: partitions.collect() };
         let request = OffsetCommitRequest {
             group_id: GROUP,
-            generation_id_or_member_epoch: self.generation,
+            generation_id_or_member_epoch: generation,
             member_id: &self.member_id,
             topics: vec![topic],
             ..Default::default()
@@ -288,6 +310,9 @@ impl GroupMember {
             Task::Commit => self.take_commit(context, &OffsetCommitResponse::decode(decoder, version)?),
             Task::Heartbeat => {
                 let response = HeartbeatResponse::decode(decoder, version)?;
+                if response.error_code == 0 && self.is_stale {
+                    context.history.violate(Violation::StaleHeartbeat { member: self.member_id.clone() });
+                }
                 self.task = self.after(context, response.error_code);
             }
             Task::Leave => {
@@ -316,9 +341,10 @@ impl GroupMember {
         self.task = match ErrorCode::from_code(response.error_code) {
             ErrorCode::None => {
                 self.member_id = response.member_id.to_owned();
+                self.generation_before = Some(self.generation).filter(|before| *before >= 0);
                 self.generation = response.generation_id;
                 self.members = response.members.iter().map(|member| member.member_id.to_owned()).collect();
-                context.history.groups().joined(context.boot, self.generation);
+                context.history.groups().joined(self.asked_in, self.generation);
                 Task::Sync
             }
             ErrorCode::MemberIdRequired => {
@@ -438,8 +464,11 @@ impl GroupMember {
 
     /// What comes after an answer with this error.
     fn after(&mut self, context: &ClientContext<'_>, error: i16) -> Task {
+        let was_late = std::mem::take(&mut self.is_late);
         match ErrorCode::from_code(error) {
             ErrorCode::None => self.next_round(context),
+            // Of the generation before; of its own it knows nothing new.
+            ErrorCode::IllegalGeneration if was_late => self.next_round(context),
             ErrorCode::RebalanceInProgress | ErrorCode::IllegalGeneration => Task::Join,
             ErrorCode::UnknownMemberId => {
                 self.member_id.clear();
@@ -456,6 +485,7 @@ impl GroupMember {
         self.rounds_left -= 1;
         let draw = context.world.value(Site::ClientAction, u64::from(self.profile.client));
         self.link.pause(context, draw.part(0).between(1, PACE_NS_MAX));
+        self.is_late = !context.is_calm && self.generation_before.is_some() && draw.part(1).happens(LATE_PARTS);
         match draw.below(4) {
             0 => Task::Heartbeat,
             1 if !self.owned.is_empty() => Task::Committed,

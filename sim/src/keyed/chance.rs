@@ -67,19 +67,13 @@ impl Chance {
     /// A number for a decision that is no fault: a delay, a choice among equals.
     pub fn value(&mut self, site: Site, entity: u64) -> Draw {
         let (key, bits) = self.decide(site, entity);
-        match self.overrides.value(key) {
-            Some(value) => Draw::fixed(bits, value),
-            None => Draw::new(bits),
-        }
+        self.draw(key, bits)
     }
 
     /// The number of a decision whose ordinal the caller counts, as often as it is asked for.
     pub fn value_at(&self, key: Key) -> Draw {
         let bits = bits_of(self.who(key.site, key.entity), key.ordinal);
-        match self.overrides.value(key) {
-            Some(value) => Draw::fixed(bits, value),
-            None => Draw::new(bits),
-        }
+        self.draw(key, bits)
     }
 
     /// Turns every fault off from now on.
@@ -95,6 +89,11 @@ impl Chance {
     /// The faults that fired, in order.
     pub fn fired(&self) -> &[Fired] {
         &self.fired
+    }
+
+    fn draw(&self, key: Key, bits: u64) -> Draw {
+        let set = if self.has_overrides { self.overrides.value(key) } else { None };
+        set.map_or(Draw::new(bits), |value| Draw::fixed(bits, value))
     }
 
     fn decide(&mut self, site: Site, entity: u64) -> (Key, u64) {
