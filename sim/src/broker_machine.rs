@@ -114,7 +114,10 @@ impl BrokerMachine {
         self.world.note(TraceKind::Step, number as u64, 0);
         let (disk, now) = (&self.disk, self.world.now());
         match self.actors.get_mut(number) {
-            Some(actor) => unless_panicked(|| actor.step(disk, now)),
+            Some(actor) => unless_panicked(|| {
+                actor.step(disk, now);
+                actor.sleep_badly(&self.world, number as u64);
+            }),
             None => Ok(()),
         }
     }

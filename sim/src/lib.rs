@@ -15,6 +15,9 @@ pub mod run; // one seed from start to verdict
 mod actor;
 mod broker_machine;
 mod client_socket;
+mod closing;
+mod connecting;
+mod descriptors;
 mod disk_calls;
 mod disk_crash;
 mod disk_state;
@@ -24,7 +27,10 @@ mod flight;
 mod inode;
 mod kernel;
 mod network_state;
+mod pipe;
 mod plan;
+mod registration;
+mod route;
 mod scheduler;
 mod sim_clock;
 mod sim_connection;
@@ -35,6 +41,7 @@ mod sim_network;
 mod sim_parker;
 mod sim_selector;
 mod stream;
+mod watching;
 mod world;
 
 pub use client_socket::{ClientReadiness, ClientSocket};
