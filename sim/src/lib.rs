@@ -7,10 +7,12 @@ pub mod conformance; // the contract of the doors, clause by clause, for real an
 pub mod keyed; // decisions as a function of names
 pub mod trace; // one number for everything that happened
 
+pub mod capsule; // a failing run as one small text
 pub mod checker; // what must be true of every run
 pub mod client; // hostile, deterministic clients of the broker
 pub mod pipeline; // a broker that takes bytes from a fuzzer
 pub mod run; // one seed from start to verdict
+pub mod shrink; // a smaller scenario with the same violation
 
 mod actor;
 mod broker_machine;
@@ -27,10 +29,13 @@ mod flight;
 mod inode;
 mod kernel;
 mod network_state;
+mod minimise;
 mod pipe;
 mod plan;
+mod reduction;
 mod registration;
 mod route;
+mod scenario;
 mod scheduler;
 mod sim_clock;
 mod sim_connection;
@@ -46,6 +51,8 @@ mod world;
 
 pub use client_socket::{ClientReadiness, ClientSocket};
 pub use flaw::Flaw;
+pub use reduction::{Reduction, Simple};
+pub use scenario::{Profile, Scenario};
 pub use sim_clock::SimClock;
 pub use sim_connection::SimConnection;
 pub use sim_disk::{DeferredSync, SimDisk};

@@ -12,7 +12,16 @@ use crate::broker_machine::Layout;
 use crate::checker::Acks;
 use crate::client::{AdminProfile, ConsumerProfile, GroupMemberProfile, Habits, ProducerProfile};
 use crate::keyed::{Draw, Site, draw_config};
+use crate::reduction::{Reduction, Simple};
+use crate::scenario::{Profile, Scenario};
 use crate::world::Crash;
+
+/// The client that sends garbage.
+pub(crate) const GARBAGE: u32 = 150;
+/// Operations of a client in a short run, at most.
+const SHORT_OPERATIONS_MAX: u32 = 3;
+/// How much more a client does in a run that is a soak.
+const SOAK_FACTOR: u32 = 12;
 
 /// How the broker goes down between two phases of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,13 +68,19 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    /// What `seed` draws.
-    pub(crate) fn from_seed(seed: u64) -> Plan {
+    /// What the seed of a scenario draws, and what its reduction leaves of it.
+    pub(crate) fn new(scenario: &Scenario) -> Plan {
+        let mut plan = Plan::from_seed(scenario.seed(), scenario.profile, &scenario.reduction);
+        plan.reduce(&scenario.reduction);
+        plan
+    }
+
+    fn from_seed(seed: u64, profile: Profile, reduction: &Reduction) -> Plan {
         let draw = draw_config(seed, Site::RunShape, 0);
         // From 1 on, so that the names of a client and of a connection, which begins with its client's, never meet.
         let producers = u32::try_from(draw.part(0).between(1, 3)).unwrap_or(1);
         let consumers = draw.part(1).between(1, 2);
-        let layout = layout(seed);
+        let layout = layout(seed, reduction);
         let has_little_memory = layout.config.get("queued.max.request.bytes").is_some();
         let has_garbage = has_little_memory || draw.part(2).happens(500_000);
         let garbage = if has_garbage { draw.part(3).between(1, 20) } else { 0 };
@@ -73,7 +88,7 @@ impl Plan {
         let producers: Vec<ProducerProfile> = (1..=producers).map(|client| producer(seed, client)).collect();
         let has_zstd = producers.iter().any(|producer| producer.compression == CompressionType::Zstd);
         let number = |number: u64| u32::try_from(number).unwrap_or(0);
-        Plan {
+        let mut plan = Plan {
             layout,
             producers,
             consumers: (0..consumers).map(|client| consumer(seed, 100 + number(client), has_zstd)).collect(),
@@ -86,7 +101,82 @@ impl Plan {
             end_of_chaos: ending(draw.part(5)),
             before_final_reading: ending(draw.part(6)),
             descriptors_max: draw.part(7).happens(100_000).then(|| draw.part(8).between(1, 3)),
+        };
+        plan.scale(seed, profile);
+        plan
+    }
+
+    /// More or less work, as the profile wants it.
+    fn scale(&mut self, seed: u64, profile: Profile) {
+        match profile {
+            Profile::Short => {
+                self.producers
+                    .iter_mut()
+                    .for_each(|producer| producer.batches = producer.batches.min(SHORT_OPERATIONS_MAX));
+                self.members.truncate(1);
+                self.members.iter_mut().for_each(|member| member.rounds = member.rounds.min(SHORT_OPERATIONS_MAX));
+                self.admin.iter_mut().for_each(|admin| admin.rounds = admin.rounds.min(SHORT_OPERATIONS_MAX));
+                self.garbage = self.garbage.min(SHORT_OPERATIONS_MAX);
+            }
+            Profile::Soak => {
+                self.producers.iter_mut().for_each(|producer| producer.batches *= SOAK_FACTOR);
+                self.members = (0..3).map(|index| member(seed, 160 + index)).collect();
+                self.members.iter_mut().for_each(|member| member.rounds *= SOAK_FACTOR);
+                let admin = self.admin.get_or_insert_with(|| admin(seed, 170));
+                admin.rounds *= SOAK_FACTOR;
+                self.chaos_ns *= u64::from(SOAK_FACTOR);
+            }
+            Profile::Swarm | Profile::AllOn | Profile::Single | Profile::Calm => {}
         }
+    }
+
+    /// Leaves out what the reduction says, save what the layout left out already.
+    fn reduce(&mut self, reduction: &Reduction) {
+        let has = |simple| reduction.has(simple);
+        let left = |client, planned| reduction.operations(client, planned);
+        self.producers.iter_mut().for_each(|producer| producer.batches = left(producer.client, producer.batches));
+        self.producers.retain(|producer| producer.batches > 0);
+        self.consumers.retain(|consumer| left(consumer.client, 1) > 0);
+        self.members.iter_mut().for_each(|member| member.rounds = left(member.client, member.rounds));
+        self.members.retain(|member| member.rounds > 0);
+        self.admin.iter_mut().for_each(|admin| admin.rounds = left(admin.client, admin.rounds));
+        self.admin = self.admin.filter(|admin| admin.rounds > 0);
+        self.garbage = left(GARBAGE, self.garbage);
+        for producer in &mut self.producers {
+            producer.records_per_batch_max = if has(Simple::OneRecord) { 1 } else { producer.records_per_batch_max };
+            producer.compression =
+                if has(Simple::NoCompression) { CompressionType::None } else { producer.compression };
+            producer.pipeline_max = if has(Simple::NoPipeline) { 1 } else { producer.pipeline_max };
+        }
+        if has(Simple::GoodHabits) {
+            self.habits().for_each(|habits| *habits = Habits::none());
+        }
+        let mut index = 0;
+        self.crashes.retain(|_| {
+            index += 1;
+            !(index == 1 && has(Simple::NoFirstCrash) || index == 2 && has(Simple::NoSecondCrash))
+        });
+        self.end_of_chaos = if has(Simple::QuietEndOfChaos) { Ending::Nothing } else { self.end_of_chaos };
+        self.before_final_reading = if has(Simple::QuietEnd) { Ending::Nothing } else { self.before_final_reading };
+        self.descriptors_max = self.descriptors_max.filter(|_| !has(Simple::NoLimits));
+        self.chaos_ns = reduction.chaos_ns_max.map_or(self.chaos_ns, |most| self.chaos_ns.min(most));
+    }
+
+    fn habits(&mut self) -> impl Iterator<Item = &mut Habits> {
+        let producers = self.producers.iter_mut().map(|profile| &mut profile.habits);
+        let consumers = self.consumers.iter_mut().map(|profile| &mut profile.habits);
+        let members = self.members.iter_mut().map(|profile| &mut profile.habits);
+        producers.chain(consumers).chain(members).chain(self.admin.iter_mut().map(|profile| &mut profile.habits))
+    }
+
+    /// How many operations each client has: batches, rounds or attempts; a reader counts as one.
+    pub(crate) fn operations(&self) -> BTreeMap<u32, u32> {
+        let producers = self.producers.iter().map(|profile| (profile.client, profile.batches));
+        let consumers = self.consumers.iter().map(|profile| (profile.client, 1));
+        let members = self.members.iter().map(|profile| (profile.client, profile.rounds));
+        let admin = self.admin.iter().map(|profile| (profile.client, profile.rounds));
+        let garbage = (self.garbage > 0).then_some((GARBAGE, self.garbage));
+        producers.chain(consumers).chain(members).chain(admin).chain(garbage).collect()
     }
 }
 
@@ -104,35 +194,41 @@ fn one_of<T: Copy>(draw: Draw, choices: &[T]) -> T {
 }
 
 /// How the broker of this seed is laid out. Limits are small, so that they are reached.
-fn layout(seed: u64) -> Layout {
+fn layout(seed: u64, reduction: &Reduction) -> Layout {
     let draw = draw_config(seed, Site::BrokerLayout, 0);
-    let handlers = draw.part(1).between(1, 3);
+    let has = |simple| reduction.has(simple);
+    let handlers = if has(Simple::OneHandler) { 1 } else { draw.part(1).between(1, 3) };
+    let processors = if has(Simple::OneProcessor) { 1 } else { draw.part(0).between(1, 3) };
+    let partitions = if has(Simple::OnePartition) { 1 } else { draw.part(3).between(1, 3) };
+    let queue = if has(Simple::UsualQueue) { 500 } else { one_of(draw.part(2), &[1, 2, 500]) };
+    let index = if has(Simple::UsualSegments) { 4_096 } else { one_of(draw.part(6), &[0, 100, 4_096]) };
     let mut overrides = vec![
         "listeners=PLAINTEXT://10.1.0.1:9092".to_string(),
         "log.dirs=/data".to_string(),
         "socket.request.max.bytes=20000".to_string(),
-        format!("num.network.threads={}", draw.part(0).between(1, 3)),
+        format!("num.network.threads={processors}"),
         format!("num.io.threads={handlers}"),
-        format!("queued.max.requests={}", one_of(draw.part(2), &[1, 2, 500])),
+        format!("queued.max.requests={queue}"),
         "offsets.topic.num.partitions=2".to_string(),
         "group.initial.rebalance.delay.ms=20".to_string(),
         "group.min.session.timeout.ms=100".to_string(),
-        format!("num.partitions={}", draw.part(3).between(1, 3)),
-        format!("log.index.interval.bytes={}", one_of(draw.part(6), &[0, 100, 4_096])),
+        format!("num.partitions={partitions}"),
+        format!("log.index.interval.bytes={index}"),
     ];
     let some = [
-        ("log.roll.ms", one_of(draw.part(7), &[None, Some(2), Some(20), Some(200)])),
-        ("connections.max.idle.ms", one_of(draw.part(8), &[None, None, None, Some(400)])),
-        ("queued.max.request.bytes", one_of(draw.part(9), &[None, None, None, Some(20_000)])),
+        ("log.roll.ms", one_of(draw.part(7), &[None, Some(2), Some(20), Some(200)]), Simple::UsualSegments),
+        ("connections.max.idle.ms", one_of(draw.part(8), &[None, None, None, Some(400)]), Simple::NoLimits),
+        ("queued.max.request.bytes", one_of(draw.part(9), &[None, None, None, Some(20_000)]), Simple::NoLimits),
     ];
-    overrides.extend(some.iter().filter_map(|(key, value)| value.map(|value| format!("{key}={value}"))));
+    let wanted = some.iter().filter(|(_, _, simple)| !has(*simple));
+    overrides.extend(wanted.filter_map(|(key, value, _)| value.map(|value| format!("{key}={value}"))));
     let sources = Sources::new().with_overrides(overrides.iter().map(String::as_str));
     Layout {
         config: StaticConfig::from_sources(&sources).expect("the simulator's settings are valid"),
         handlers: usize::try_from(handlers).unwrap_or(1),
-        handlers_beside: draw.part(4).happens(500_000),
-        quantum: one_of(draw.part(5), &[1, 2, usize::MAX]),
-        closes_idle: draw.part(8).below(4) == 3,
+        handlers_beside: draw.part(4).happens(500_000) && !has(Simple::OnlyThePool),
+        quantum: if has(Simple::WholeSteps) { usize::MAX } else { one_of(draw.part(5), &[1, 2, usize::MAX]) },
+        closes_idle: draw.part(8).below(4) == 3 && !has(Simple::NoLimits),
     }
 }
 

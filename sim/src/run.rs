@@ -3,15 +3,21 @@
 //!
 //! It must not know what a role or a client does in its step.
 
+use std::collections::BTreeMap;
+use std::ops::Range;
+
 use klamm::types::Instant;
 
 use crate::broker_machine::{BrokerMachine, unless_panicked};
 use crate::checker::{History, Violation};
 use crate::client::{Admin, Client, ClientContext, Consumer, Garbage, GroupMember, Producer};
 use crate::keyed::{Fired, Site, SiteKind};
-use crate::plan::{Ending, Plan, last_admin, last_consumer, last_member};
+use crate::plan::{Ending, GARBAGE, Plan, last_admin, last_consumer, last_member};
+use crate::reduction::Simple;
+use crate::scenario::Scenario;
 use crate::scheduler::{Party, Scheduler};
-use crate::world::{Crash, World, WorldOptions};
+use crate::trace::TraceEvent;
+use crate::world::{Crash, World};
 
 const TOPIC: &str = "events";
 const SECOND: u64 = 1_000_000_000;
@@ -47,17 +53,33 @@ pub struct RunReport {
     pub simulated_ns: u64,
     /// Records acknowledged.
     pub acknowledged: usize,
+    /// Records that were there at the end.
+    pub records: usize,
     /// Times that the broker went down.
     pub crashes: u32,
     /// The faults that fired, in order.
     pub fired: Vec<Fired>,
+    /// What was planned for each client: batches, rounds or attempts; a reader counts as one.
+    pub operations: BTreeMap<u32, u32>,
+    /// How long faults were about.
+    pub chaos_ns: u64,
+    /// The hash after 1, 2, 4, 8 … events.
+    pub checkpoints: Vec<u64>,
     /// Broken promises.
     pub violations: Vec<Violation>,
 }
 
-/// Runs one seed.
-pub fn run(options: WorldOptions) -> RunReport {
-    Run::new(options).judge()
+/// Runs a scenario.
+pub fn run(scenario: impl Into<Scenario>) -> RunReport {
+    Run::new(scenario.into()).judge()
+}
+
+/// Runs a scenario, and returns its events of these numbers too.
+pub fn run_with_events(scenario: impl Into<Scenario>, wanted: Range<u64>) -> (RunReport, Vec<TraceEvent>) {
+    let run = Run::new(scenario.into());
+    let world = run.world.clone();
+    world.keep_events(wanted);
+    (run.judge(), world.kept_events())
 }
 
 struct Run {
@@ -103,10 +125,12 @@ struct Seat {
 }
 
 impl Run {
-    fn new(options: WorldOptions) -> Run {
-        let seed = options.seed;
-        let plan = Plan::from_seed(seed);
-        let is_absent = |site: &Site| options.swarm.rate(*site) == 0;
+    fn new(scenario: Scenario) -> Run {
+        let seed = scenario.seed();
+        let plan = Plan::new(&scenario);
+        let is_in_turn = scenario.reduction.has(Simple::InTurn);
+        let options = scenario.world;
+        let is_absent = |site: &Site| !options.may_fire(*site);
         let mut network = Site::ALL.iter().filter(|site| site.number() < Site::AppendFails.number());
         // A file that cannot be read in the middle of an answer ends the connection.
         let has_sound_network = network.all(is_absent) && is_absent(&Site::ReadFails);
@@ -117,7 +141,7 @@ impl Run {
             broker: None,
             clients: Vec::new(),
             history: History::default(),
-            scheduler: Scheduler::new(seed),
+            scheduler: if is_in_turn { Scheduler::in_turn(seed) } else { Scheduler::new(seed) },
             is_calm: false,
             has_sound_network,
             has_sound_disk,
@@ -150,7 +174,7 @@ impl Run {
             run.seat(profile.client, Box::new(Admin::new(profile)));
         }
         if run.plan.garbage > 0 {
-            run.seat(150, Box::new(Garbage::new(150, run.plan.garbage, run.plan.has_little_memory)));
+            run.seat(GARBAGE, Box::new(Garbage::new(GARBAGE, run.plan.garbage, run.plan.has_little_memory)));
         }
         run
     }
@@ -160,9 +184,11 @@ impl Run {
     }
 
     fn judge(mut self) -> RunReport {
+        let operations = self.plan.operations();
         self.start();
         let chaos_ends = Instant(self.plan.chaos_ns);
         self.until(chaos_ends, |run| run.producers_are_done());
+        let chaos_ns = self.world.now().instant.0;
         self.end_chaos();
         self.finish();
         self.go_through(self.plan.before_final_reading);
@@ -184,8 +210,12 @@ impl Run {
             hash: self.world.trace_hash(),
             simulated_ns: self.world.now().instant.0,
             acknowledged: self.history.acknowledged(),
+            records: self.history.final_records(),
             crashes: self.deaths,
             fired: self.world.fired(),
+            operations,
+            chaos_ns,
+            checkpoints: self.world.trace_checkpoints(),
             violations: if self.is_over { self.history.into_violations() } else { self.history.verdict() },
         }
     }

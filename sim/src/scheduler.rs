@@ -80,6 +80,15 @@ impl Scheduler {
             6 => Policy::RoundRobin,
             _ => Policy::Starve { remainder: draw.part(0).below(4) },
         };
+        Scheduler::with_policy(seed, policy)
+    }
+
+    /// Each in its turn, without a draw.
+    pub(crate) fn in_turn(seed: u64) -> Scheduler {
+        Scheduler::with_policy(seed, Policy::RoundRobin)
+    }
+
+    fn with_policy(seed: u64, policy: Policy) -> Scheduler {
         Scheduler { seed, policy, last: None, steps: 0, runners: Vec::new(), race_time: 0 }
     }
 

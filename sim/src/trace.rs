@@ -2,6 +2,9 @@
 //!
 //! Order matters, and no `usize`, address or float goes in. It must not know what an event means.
 
+use std::fmt;
+use std::ops::Range;
+
 /// What kind of event is noted. Numbers are never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u16)]
@@ -46,26 +49,79 @@ pub enum TraceKind {
     Left = 20,
 }
 
+/// One event, as it was noted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TraceEvent {
+    /// Which one, from 0.
+    pub number: u64,
+    /// The time at which it happened, in simulated nanoseconds.
+    pub at_ns: u64,
+    /// What kind of event.
+    pub kind: TraceKind,
+    /// Whom it is about.
+    pub entity: u64,
+    /// What there is to say.
+    pub value: u64,
+}
+
+impl fmt::Display for TraceEvent {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{} {:?} {:#x} {}", self.at_ns, self.kind, self.entity, self.value)
+    }
+}
+
 /// The rolling hash.
 #[derive(Clone, Debug)]
 pub struct Trace {
     hash: u64,
     events: u64,
+    /// The hash when the number of events was 1, 2, 4 and so on.
+    checkpoints: Vec<u64>,
+    /// Which events are kept, by number, and those that were.
+    wanted: Range<u64>,
+    kept: Vec<TraceEvent>,
+    now_ns: u64,
 }
 
 impl Default for Trace {
     fn default() -> Trace {
-        Trace { hash: 0x243f_6a88_85a3_08d3, events: 0 }
+        Trace {
+            hash: 0x243f_6a88_85a3_08d3,
+            events: 0,
+            checkpoints: Vec::new(),
+            wanted: 0..0,
+            kept: Vec::new(),
+            now_ns: 0,
+        }
     }
 }
 
 impl Trace {
     /// Notes an event.
     pub fn note(&mut self, kind: TraceKind, entity: u64, value: u64) {
+        if self.events.is_power_of_two() {
+            self.checkpoints.push(self.hash);
+        }
+        if kind == TraceKind::Time {
+            self.now_ns = value;
+        }
+        if self.wanted.contains(&self.events) {
+            self.kept.push(TraceEvent { number: self.events, at_ns: self.now_ns, kind, entity, value });
+        }
         self.events += 1;
         self.word(u64::from(kind as u16));
         self.word(entity);
         self.word(value);
+    }
+
+    /// Keeps the events of these numbers.
+    pub fn keep(&mut self, wanted: Range<u64>) {
+        self.wanted = wanted;
+    }
+
+    /// The events that were kept.
+    pub fn kept(&self) -> &[TraceEvent] {
+        &self.kept
     }
 
     /// Adds bytes to the hash, with their length, however they were cut.
@@ -84,6 +140,11 @@ impl Trace {
     /// The hash so far.
     pub fn hash(&self) -> u64 {
         self.hash
+    }
+
+    /// The hash after 1, 2, 4, 8 … events: where two runs of a seed part is found by halves.
+    pub fn checkpoints(&self) -> &[u64] {
+        &self.checkpoints
     }
 
     /// How many events were noted.

@@ -4,6 +4,7 @@
 
 use std::io;
 use std::net::SocketAddr;
+use std::ops::Range;
 use std::sync::Arc;
 
 use klamm::types::{Instant, Now};
@@ -11,14 +12,14 @@ use klamm::types::{Instant, Now};
 use crate::client_socket::ClientSocket;
 use crate::flaw::Flaw;
 use crate::kernel::{Kernel, Shared};
-use crate::keyed::{Chance, Draw, Fired, Key, Overrides, Site, Swarm};
+use crate::keyed::{Chance, Draw, Fired, Key, Overrides, Select, Site, Swarm};
 use crate::network_state::SelectorState;
 use crate::sim_clock::SimClock;
 use crate::sim_disk::SimDisk;
 use crate::sim_listener::SimListener;
 use crate::sim_parker::SimParker;
 use crate::sim_selector::{SelectorId, SimSelector};
-use crate::trace::TraceKind;
+use crate::trace::{TraceEvent, TraceKind};
 
 /// What a world is made from.
 #[derive(Clone, Debug)]
@@ -37,6 +38,19 @@ impl WorldOptions {
     /// What `seed` alone decides.
     pub fn from_seed(seed: u64) -> WorldOptions {
         WorldOptions { seed, swarm: Swarm::from_seed(seed), overrides: Overrides::default(), flaw: None }
+    }
+
+    /// Has exactly these faults fire, whatever the seed would draw.
+    pub fn fire_only(&mut self, faults: &[Fired]) {
+        self.swarm = Swarm::calm();
+        let values = std::mem::take(&mut self.overrides.values);
+        let others = values.into_iter().filter(|(select, _)| !select.site().is_fault());
+        self.overrides.values = others.chain(faults.iter().map(|fault| (Select::One(*fault), 1))).collect();
+    }
+
+    /// Whether this fault may fire at all.
+    pub(crate) fn may_fire(&self, site: Site) -> bool {
+        self.swarm.rate(site) > 0 || self.overrides.may_fire(site)
     }
 
     /// A world without faults.
@@ -199,6 +213,21 @@ impl World {
     /// The hash of everything that happened so far.
     pub fn trace_hash(&self) -> u64 {
         self.shared.lock().trace.hash()
+    }
+
+    /// The hash after 1, 2, 4, 8 … events.
+    pub fn trace_checkpoints(&self) -> Vec<u64> {
+        self.shared.lock().trace.checkpoints().to_vec()
+    }
+
+    /// Keeps the events of these numbers, to be looked at.
+    pub fn keep_events(&self, wanted: Range<u64>) {
+        self.shared.lock().trace.keep(wanted);
+    }
+
+    /// The events that were kept.
+    pub fn kept_events(&self) -> Vec<TraceEvent> {
+        self.shared.lock().trace.kept().to_vec()
     }
 
     /// How many events were noted so far.

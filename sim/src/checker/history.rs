@@ -94,6 +94,11 @@ pub struct History {
 }
 
 impl History {
+    /// How many records the last, whole reading found.
+    pub(crate) fn final_records(&self) -> usize {
+        self.final_reads.len()
+    }
+
     /// Notes a send; its outcome is unknown until told.
     pub(crate) fn sent(&mut self, value: Value, acks: Acks, partition: i32, lane: Lane) -> SendId {
         let losses = self.losses;

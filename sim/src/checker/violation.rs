@@ -106,6 +106,23 @@ pub enum Violation {
 }
 
 impl Violation {
+    /// What makes two findings the same: the invariant, and what is wrong with it, without who, where and when.
+    pub fn identity(&self) -> String {
+        let said = self.to_string();
+        let invariant = said.split(':').next().unwrap_or_default();
+        match self {
+            Violation::Stuck { reason, .. } => format!("{invariant}: {reason}"),
+            Violation::Panicked { message } => {
+                let words = message.split(|letter: char| letter.is_ascii_digit()).next().unwrap_or_default();
+                format!("{invariant}: {}", words.trim())
+            }
+            _ => {
+                let variant = format!("{self:?}");
+                format!("{invariant}: {}", variant.split([' ', '{']).next().unwrap_or_default())
+            }
+        }
+    }
+
     /// What kind of promise it breaks.
     pub fn class(&self) -> ViolationClass {
         match self {

@@ -29,6 +29,13 @@ pub enum Select {
 }
 
 impl Select {
+    /// The site that it is about.
+    pub fn site(&self) -> Site {
+        match self {
+            Select::Site(site) | Select::Entity(site, _) | Select::One(Key { site, .. }) => *site,
+        }
+    }
+
     fn around(key: Key) -> [Select; 3] {
         [Select::One(key), Select::Entity(key.site, key.entity), Select::Site(key.site)]
     }
@@ -48,6 +55,11 @@ pub struct Overrides {
 impl Overrides {
     pub(super) fn is_empty(&self) -> bool {
         self.forbidden.is_empty() && self.allowed.is_none() && self.values.is_empty()
+    }
+
+    /// Whether a fault may fire by what is set here.
+    pub(crate) fn may_fire(&self, site: Site) -> bool {
+        self.values.iter().any(|(select, value)| select.site() == site && *value != 0)
     }
 
     pub(super) fn permits(&self, key: Key) -> bool {

@@ -45,6 +45,13 @@ macro_rules! sites {
                 }
             }
 
+            /// Its name, as capsules write it.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Site::$name => stringify!($name),)*
+                }
+            }
+
             /// What it decides, in a sentence.
             pub fn sentence(self) -> &'static str {
                 match self {
@@ -285,6 +292,16 @@ impl Site {
     /// Its number.
     pub fn number(self) -> u16 {
         self as u16
+    }
+
+    /// The site of this name.
+    pub fn from_name(name: &str) -> Option<Site> {
+        Site::ALL.iter().copied().find(|site| site.name() == name)
+    }
+
+    /// Whether it decides about a fault.
+    pub fn is_fault(self) -> bool {
+        matches!(self.kind(), SiteKind::Fault(_))
     }
 }
 

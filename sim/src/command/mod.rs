@@ -1,0 +1,79 @@
+//! The command `klamm-sim`: one file per subcommand, and what they share.
+//!
+//! It must not know how a run works; the library does.
+
+mod bug; // a planted bug, by its name
+mod campaign; // many seeds, on several threads
+mod check; // two processes, one hash
+mod exit; // the status by which a script knows what happened
+mod faults; // the catalogue of faults, and how often each fired
+mod host; // the machine that the command runs on
+mod log_lines; // what the broker logs
+mod replay; // a capsule, again
+mod run; // seeds, until something breaks
+mod seed; // a seed as people write it
+mod shrink; // a smaller capsule
+#[cfg(feature = "zoo")]
+mod zoo; // planted bugs
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use exit::Exit;
+
+/// Runs Klamm's broker against a simulated network, disk and clock, driven and broken by a seed.
+#[derive(Parser)]
+#[command(name = "klamm-sim", version, after_help = exit::TABLE)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Runs one seed, several from it on, or one after the other until stopped.
+    Run(run::Options),
+    /// Runs a capsule again, and says whether it still breaks the promise that it broke.
+    Replay(replay::Options),
+    /// Makes a failing seed or capsule smaller while it breaks the same promise.
+    Shrink(shrink::Options),
+    /// Runs seeds in two processes and compares them; names the first event in which they differ.
+    Check(check::Options),
+    /// Lists the faults, and how often each fires.
+    Faults(faults::Options),
+    /// Plants known bugs into the broker, one at a time, and counts the seeds until each is found.
+    #[cfg(feature = "zoo")]
+    Zoo(zoo::Options),
+    /// Prints the events of a seed, numbers only: what two processes compare.
+    #[command(hide = true)]
+    Trace(check::TraceOptions),
+}
+
+/// Obeys the command line.
+pub(crate) fn main() -> ExitCode {
+    // A panic of the broker is a finding, told in one line of the report.
+    std::panic::set_hook(Box::new(|_| {}));
+    let exit = match Arguments::parse().command {
+        Command::Run(options) => options.obey(),
+        Command::Replay(options) => options.obey(),
+        Command::Shrink(options) => options.obey(),
+        Command::Check(options) => options.obey(),
+        Command::Faults(options) => options.obey(),
+        #[cfg(feature = "zoo")]
+        Command::Zoo(options) => options.obey(),
+        Command::Trace(options) => options.obey(),
+    };
+    exit.into()
+}
+
+/// Says what is wrong with the command line.
+fn refuse(reason: &str) -> Exit {
+    eprintln!("{reason}");
+    Exit::Usage
+}
+
+/// Which build this is, for the first line and for capsules.
+fn made_by() -> String {
+    format!("klamm-sim {}", env!("CARGO_PKG_VERSION"))
+}

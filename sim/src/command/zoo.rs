@@ -1,0 +1,173 @@
+//! `zoo`: how many seeds it takes to find each planted bug.
+//!
+//! It must not know how a bug is planted or found.
+
+use std::collections::BTreeMap;
+
+use clap::Args;
+use klamm::zoo::{Bug, plant};
+use klamm_sim::checker::Violation;
+use klamm_sim::run::{RunReport, run};
+use klamm_sim::shrink::shrink;
+use klamm_sim::{Scenario, WorldOptions};
+use serde::Serialize;
+
+use super::exit::Exit;
+use super::host::Stopwatch;
+use super::refuse;
+use super::shrink::patience;
+
+/// Seeds of different trials never meet.
+const TRIAL_STRIDE: u64 = 1_000_000;
+
+/// The options of `zoo`.
+#[derive(Args)]
+pub(super) struct Options {
+    /// Only the bug with this name.
+    #[arg(long)]
+    bug: Option<String>,
+    /// How often each bug is looked for, each time with seeds of its own.
+    #[arg(long, default_value_t = 30)]
+    trials: u64,
+    /// How many seeds a trial has at most.
+    #[arg(long, default_value_t = 5_000)]
+    seeds: u64,
+    /// Shrinks the first finding of each trial, and tells how small it gets.
+    #[arg(long)]
+    shrink: bool,
+    /// Prints one object instead of a table.
+    #[arg(long)]
+    json: bool,
+}
+
+/// What shrinking came to, over the trials of one bug.
+#[derive(Default, Serialize)]
+struct ShrunkSizes {
+    faults_before: Vec<usize>,
+    faults: Vec<usize>,
+    operations: Vec<u32>,
+    clients: Vec<usize>,
+    milliseconds: Vec<u128>,
+    same_violation: usize,
+}
+
+/// What came of one bug.
+#[derive(Serialize)]
+struct Row {
+    found: u64,
+    trials: u64,
+    /// Tenths of seeds, in the mean.
+    mean_seeds_tenths: u64,
+    worst_seeds: u64,
+    first_finding: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shrunk: Option<ShrunkSizes>,
+}
+
+impl Options {
+    pub(super) fn obey(self) -> Exit {
+        let wanted = |bug: &&Bug| self.bug.as_deref().is_none_or(|only| bug.name() == only.replace('_', " "));
+        let bugs: Vec<Bug> = Bug::ALL.iter().filter(wanted).copied().collect();
+        if bugs.is_empty() {
+            let names: Vec<&str> = Bug::ALL.iter().map(|bug| bug.name()).collect();
+            return refuse(&format!("no such bug; there are: {}", names.join(", ")));
+        }
+        if !self.json {
+            println!("{:<44} {:>7} {:>8} {:>7}  first finding", "bug", "found", "mean", "worst");
+        }
+        let mut rows = BTreeMap::new();
+        for bug in bugs {
+            let row = self.visit(bug);
+            if !self.json {
+                let mean = format!("{}.{}", row.mean_seeds_tenths / 10, row.mean_seeds_tenths % 10);
+                let found = format!("{}/{}", row.found, row.trials);
+                let example: String = row.first_finding.chars().take(60).collect();
+                println!("{:<44} {found:>7} {mean:>8} {:>7}  {example}", bug.name(), row.worst_seeds);
+                row.shrunk.iter().for_each(ShrunkSizes::say);
+            }
+            rows.insert(bug.name(), row);
+        }
+        if self.json {
+            println!("{}", serde_json::to_string_pretty(&rows).expect("plain numbers and names are JSON"));
+        }
+        if rows.values().all(|row| row.found == row.trials) { Exit::Ok } else { Exit::Invariant }
+    }
+
+    fn visit(&self, bug: Bug) -> Row {
+        let found: Vec<Finding> = (0..self.trials).filter_map(|trial| find(bug, trial, self.seeds)).collect();
+        let count = found.len() as u64;
+        let total: u64 = found.iter().map(|finding| finding.seeds).sum();
+        Row {
+            found: count,
+            trials: self.trials,
+            mean_seeds_tenths: (total * 10).checked_div(count).unwrap_or(0),
+            worst_seeds: found.iter().map(|finding| finding.seeds).max().unwrap_or(0),
+            first_finding: found.first().map(|finding| finding.said.clone()).unwrap_or_default(),
+            shrunk: self.shrink.then(|| shrink_all(bug, &found)),
+        }
+    }
+}
+
+/// A planted bug, found.
+struct Finding {
+    /// How many seeds it took.
+    seeds: u64,
+    seed: u64,
+    said: String,
+}
+
+/// Looks for a planted bug. A seed that fails without it too has found another one.
+fn find(bug: Bug, trial: u64, seeds: u64) -> Option<Finding> {
+    (0..seeds).find_map(|index| {
+        let seed = (trial + 1) * TRIAL_STRIDE + index;
+        plant(Some(bug));
+        let report = run(WorldOptions::from_seed(seed));
+        let violation = report.violations.first()?;
+        plant(None);
+        let is_clean = run(WorldOptions::from_seed(seed)).violations.is_empty();
+        is_clean.then(|| Finding { seeds: index + 1, seed, said: violation.to_string() })
+    })
+}
+
+fn shrink_all(bug: Bug, found: &[Finding]) -> ShrunkSizes {
+    plant(Some(bug));
+    let mut sizes = ShrunkSizes::default();
+    for finding in found {
+        let scenario = Scenario::from(WorldOptions::from_seed(finding.seed));
+        let before = run(scenario.clone());
+        let stopwatch = Stopwatch::start();
+        let Some(shrunk) = shrink(scenario, patience(stopwatch)) else { continue };
+        let milliseconds = stopwatch.elapsed().as_millis();
+        let identity = |report: &RunReport| report.violations.first().map(Violation::identity);
+        sizes.faults_before.push(before.fired.len());
+        sizes.faults.push(shrunk.report.fired.len());
+        sizes.operations.push(shrunk.report.operations.values().sum());
+        sizes.clients.push(shrunk.report.operations.len());
+        sizes.milliseconds.push(milliseconds);
+        sizes.same_violation += usize::from(identity(&before) == identity(&shrunk.report));
+    }
+    plant(None);
+    sizes
+}
+
+impl ShrunkSizes {
+    fn say(&self) {
+        let ShrunkSizes { faults_before, faults, operations, clients, milliseconds, same_violation } = self;
+        let count = faults.len();
+        println!(
+            "    shrunk, median and 95th percentile: faults {} from {}, operations {}, clients {}, ms {}; same violation {same_violation}/{count}",
+            median_and_p95(faults),
+            median_and_p95(faults_before),
+            median_and_p95(operations),
+            median_and_p95(clients),
+            median_and_p95(milliseconds),
+        );
+    }
+}
+
+fn median_and_p95<Number: Copy + Ord + std::fmt::Display>(numbers: &[Number]) -> String {
+    let mut sorted = numbers.to_vec();
+    sorted.sort_unstable();
+    let at = |percent: usize| sorted.get((sorted.len() * percent / 100).min(sorted.len().saturating_sub(1)));
+    at(50).zip(at(95)).map_or_else(|| "-".to_string(), |(median, high)| format!("{median}/{high}"))
+}
