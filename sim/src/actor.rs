@@ -10,6 +10,7 @@ use klamm::network::{Acceptor, Processor};
 use klamm::server::RequestHandler;
 use klamm::types::{Instant, Now};
 
+use crate::keyed::Site;
 use crate::sim_disk::{DeferredSync, SimDisk};
 use crate::sim_parker::SimParker;
 use crate::sim_selector::{SelectorId, SimSelector};
@@ -129,6 +130,22 @@ impl Actor {
         match &self.role {
             ActorRole::Background(_, _, Some(sync)) => Some(sync.due),
             _ => self.deadline.filter(|_| !self.has_ended),
+        }
+    }
+
+    /// A sleep may last longer than asked for, or end for no reason. `entity` is the role's number.
+    pub(crate) fn sleep_badly(&mut self, world: &World, entity: u64) {
+        if self.is_awake || self.has_stopped {
+            return;
+        }
+        if let Some(deadline) = &mut self.deadline
+            && let Some(draw) = world.fault(Site::TimerLate, entity)
+        {
+            *deadline = Instant(deadline.0.saturating_add(draw.exponential(20_000_000)));
+        }
+        if let Some(draw) = world.fault(Site::WokenForNothing, entity) {
+            let at = Instant(world.now().instant.0 + draw.exponential(5_000_000));
+            self.deadline = Some(self.deadline.map_or(at, |deadline| deadline.min(at)));
         }
     }
 

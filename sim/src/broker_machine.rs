@@ -117,7 +117,10 @@ impl BrokerMachine {
     pub(crate) fn step(&mut self, number: usize) -> Result<(), String> {
         let (disk, now) = (&self.disk, self.world.now());
         match self.actors.get_mut(number) {
-            Some(actor) => unless_panicked(|| actor.step(disk, now)),
+            Some(actor) => unless_panicked(|| {
+                actor.step(disk, now);
+                actor.sleep_badly(&self.world, number as u64);
+            }),
             None => Ok(()),
         }
     }

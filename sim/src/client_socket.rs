@@ -6,7 +6,6 @@ use std::io;
 use std::net::SocketAddr;
 
 use crate::errno;
-use crate::flaw::Flaw;
 use crate::kernel::Shared;
 use crate::stream::{Phase, Side};
 use crate::trace::TraceKind;
@@ -110,22 +109,18 @@ impl ClientSocket {
 
     /// Tears the connection: the broker learns of it by an error.
     pub fn reset(self) {
-        let mut kernel = self.shared.lock();
-        let state = kernel.network.stream(self.stream);
-        let gone = state.client.reset;
-        state.client.open = false;
-        state.to_client.drop_all();
-        if !gone && !kernel.flawed(Flaw::ClientResetLost) {
-            kernel.reset(self.stream, Side::Client);
-        }
+        self.shared.lock().tear_client(self.stream);
     }
 
     /// Goes silent for ever: nothing more is sent, not even an end, and what arrives is never answered.
     pub fn vanish(self) {
-        let mut kernel = self.shared.lock();
-        let state = kernel.network.stream(self.stream);
-        state.client.open = false;
-        state.client.silent = true;
+        self.shared.lock().vanish(self.stream);
+    }
+
+    /// Says that nothing protects the bits on this connection: the sender does not mind what becomes of them.
+    pub fn unprotected(self) -> ClientSocket {
+        self.shared.lock().network.stream(self.stream).route.is_unprotected = true;
+        self
     }
 }
 

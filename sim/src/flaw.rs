@@ -118,6 +118,58 @@ flaws! {
     BlockedWriterNotTold;
     /// A poll clears events that were there.
     PollClearsEvents;
+    /// Opening a file needs no descriptor.
+    FilesNeedNoDescriptor;
+    /// A connection that was torn before its accept looks as if it lived.
+    EarlyResetForgotten;
+    /// The newest connection is accepted first.
+    AcceptsNewestFirst;
+    /// Every connection waits at the first listener.
+    ListenersMixed;
+    /// A listener's events lose the token's generation.
+    ListenerTokenLost;
+    /// Re-arming a listener under a new token keeps the old one.
+    RearmKeepsToken;
+    /// Dropping a listener leaves who waits at it waiting.
+    DroppedListenerForgetsWaiting;
+    /// Dropping a listener tears the accepted connections too.
+    DroppedListenerTakesAll;
+    /// An event says that there is room, asked for or not.
+    WritableUnasked;
+    /// Re-registering changes nothing of what is shown.
+    ReregisterKeepsInterest;
+    /// Registering a registered connection succeeds.
+    RegisterTwiceSucceeds;
+    /// Re-registering a connection that is not registered succeeds.
+    ReregisterStrangerSucceeds;
+    /// Deregistering a connection that is not registered succeeds.
+    DeregisterStrangerSucceeds;
+    /// A wake ends the polls of all.
+    WakeReachesAll;
+    /// Reading blocks until a poll has shown the edge.
+    ReadNeedsEdge;
+    /// A read that leaves something drops it.
+    PartialReadDropsRest;
+    /// A poll shows an event of nobody.
+    PollInventsEvents;
+    /// A poll forgets whom it did not show.
+    PollForgetsMany;
+    /// The peer's end is lost on one who has shut its own side.
+    EndAfterShutdownLost;
+    /// A reset is lost on one who has heard the end.
+    ResetAfterEndLost;
+    /// Shutting both sides shuts the read side only.
+    ShutdownBothIsRead;
+    /// Shutting a connection that was reset succeeds.
+    ShutdownAfterResetSucceeds;
+    /// Writing after a reset succeeds.
+    WriteAfterResetSucceeds;
+    /// Unread bytes stop the writer.
+    WriteBlocksWhileUnread;
+    /// The kind selector is as strict as the other one.
+    KindnessForgotten;
+    /// What a black hole took is lost for ever.
+    HoleSwallows;
 
     /// Appending overwrites what was there.
     AppendOverwrites;

@@ -1,26 +1,19 @@
-//! What happens on the simulated network: connects, pieces, ends and resets come to their place, and edges are shown for them.
+//! What travels on the simulated network: pieces come to their place, late, lost or cut, and edges are shown for them.
 //!
 //! It must not know frames or requests. Edges are exact: one is shown after a real `WouldBlock`, or when a registration finds
 //! readiness; every kinder edge is a fault with a site of its own.
 
-use std::net::SocketAddr;
-
-use klamm::env::{Event, Token};
-
 use crate::errno;
 use crate::flaw::Flaw;
 use crate::kernel::Kernel;
-use crate::keyed::Site;
-use crate::network_state::{Action, Ready};
-use crate::stream::{End, Phase, Pipe, Side, Stream};
-use crate::trace::TraceKind;
+use crate::keyed::{Draw, Site};
+use crate::network_state::Action;
+use crate::pipe::NEVER;
+use crate::route::Mishap;
+use crate::stream::Side;
 
 const MILLISECOND: u64 = 1_000_000;
 const SECOND: u64 = 1_000_000_000;
-/// How often a connect is tried against a full backlog, waiting 1, 2, 4, 8 and 16 seconds.
-const CONNECT_ATTEMPTS: u32 = 5;
-/// A socket's buffer when no fault makes it small.
-const BUFFER_BYTES: u64 = 64 * 1_024;
 
 impl Kernel {
     /// Does everything that is due by now, in order.
@@ -35,7 +28,14 @@ impl Kernel {
             Action::Connect { stream, attempt } => self.connect_comes(stream, attempt),
             Action::Arrive { stream, side } => self.piece_comes(stream, side),
             Action::Finish { stream, side } => self.finish_comes(stream, side),
-            Action::Reset { stream, side } => self.reset_comes(stream, side),
+            Action::Reset { stream, side } => self.reset_comes(stream, side, errno::ECONNRESET),
+            Action::GiveUp { stream, error } => {
+                self.reset_comes(stream, Side::Broker, error);
+                self.network.half_open.push((stream, Side::Broker));
+            }
+            Action::Clog { stream, until } => self.network.stream(stream).hold(until),
+            Action::Tear { stream } => self.tear(stream),
+            Action::Leave { stream, manner } => self.leave(stream, manner),
             Action::ReadEdge { stream, always } => {
                 if always || self.network.stream(stream).read_armed {
                     self.network.show_read_edge(stream);
@@ -48,85 +48,12 @@ impl Kernel {
             }
             Action::AcceptEdge { listener } => self.network.show_accept_edge(listener),
             Action::Wake { selector } => self.network.selector(selector).wakes = 1,
+            Action::Look { .. } => {}
         }
-    }
-
-    /// A new connection on its way from `peer` to `to`.
-    pub(crate) fn connect(&mut self, identity: u64, peer: SocketAddr, to: SocketAddr) -> u32 {
-        let stream =
-            u32::try_from(self.network.streams.len()).expect("a run makes less than four thousand million connections");
-        let mut capacity = [BUFFER_BYTES; 4];
-        if let Some(draw) = self.fault(Site::SmallBuffers, identity) {
-            for (index, bytes) in (0..).zip(&mut capacity) {
-                let bits = draw.part(index).below(13);
-                *bytes = draw.part(index + 4).between(1, 1 << bits);
-            }
-        }
-        let [broker_in, client_out, client_in, broker_out] = capacity;
-        self.network.streams.push(Stream {
-            identity,
-            peer,
-            local: to,
-            phase: Phase::Connecting,
-            to_broker: Pipe::new(broker_in, client_out),
-            to_client: Pipe::new(client_in, broker_out),
-            broker: End::default(),
-            client: End { open: true, ..End::default() },
-            registration: None,
-            read_armed: false,
-            write_armed: false,
-            clogged_until: 0,
-            client_touched: false,
-        });
-        let delay = self.value(Site::ConnectDelay, identity).exponential(self.network.mean_delay);
-        self.network.schedule(self.now.0 + delay, Action::Connect { stream, attempt: 0 });
-        self.note(TraceKind::Client, identity, 0);
-        stream
-    }
-
-    fn connect_comes(&mut self, stream: u32, attempt: u32) {
-        let state = self.network.stream(stream);
-        if state.phase != Phase::Connecting {
-            return;
-        }
-        let (address, gone) = (state.local, !state.client.open);
-        let listener = self.network.listener_at(address);
-        let Some(listener) = listener.filter(|_| !gone) else {
-            self.refuse(stream, errno::ECONNREFUSED);
-            return;
-        };
-        let state = &mut self.network.listeners[listener];
-        if state.waiting.len() >= state.backlog.max(1) {
-            if attempt >= CONNECT_ATTEMPTS {
-                self.refuse(stream, errno::ETIMEDOUT);
-            } else {
-                self.network
-                    .schedule(self.now.0 + (SECOND << attempt), Action::Connect { stream, attempt: attempt + 1 });
-            }
-            return;
-        }
-        state.waiting.push_back(stream);
-        let (armed, entity) = (state.armed, state.entity);
-        let state = self.network.stream(stream);
-        state.phase = Phase::Waiting;
-        state.broker.open = true;
-        self.network.touch_client(stream);
-        let owed = armed || self.fault(Site::ExtraEdge, entity).is_some();
-        if owed && !self.flawed(Flaw::AcceptEdgeLost) {
-            self.network.show_accept_edge(u32::try_from(listener).expect("listeners are few"));
-        }
-    }
-
-    fn refuse(&mut self, stream: u32, error: i32) {
-        let state = self.network.stream(stream);
-        state.phase = Phase::Refused;
-        state.client.error = Some(error);
-        state.client.reset = true;
-        self.network.touch_client(stream);
     }
 
     /// The name of one direction of a connection, so that what one side sends moves no decision about the other's pieces.
-    fn flow(&mut self, stream: u32, side: Side) -> u64 {
+    pub(crate) fn flow(&mut self, stream: u32, side: Side) -> u64 {
         let identity = self.network.stream(stream).identity;
         if side == Side::Broker { !identity } else { identity }
     }
@@ -136,19 +63,39 @@ impl Kernel {
         let flow = self.flow(stream, side);
         self.trace.bytes(bytes);
         self.network.stream(stream).outgoing(side).push(bytes);
+        if self.network.stream(stream).route.is_unprotected
+            && let Some(draw) = self.fault(Site::BitFlipped, flow)
+        {
+            self.network.stream(stream).outgoing(side).flip_bit(draw.below(bytes.len() as u64), draw.part(0).below(8));
+        }
         let mut left = bytes.len() as u64;
+        if left > 1
+            && let Some(draw) = self.fault(Site::SegmentCutNearEdge, flow)
+        {
+            let piece = near_edge(draw, left);
+            left -= piece;
+            self.send_piece(stream, side, piece, left);
+            let until = self.now.0 + draw.part(2).exponential(MILLISECOND);
+            self.network.stream(stream).outgoing(side).hold(until);
+        }
         while left > 0 {
             let split = if left > 1 { self.fault(Site::SegmentSplit, flow) } else { None };
             let piece = split.map_or(left, |draw| draw.between(1, left - 1));
+            let piece = self.network.stream(stream).route.piece(side, piece);
             left -= piece;
-            self.network.stream(stream).outgoing(side).mark_piece(left);
-            let at = self.next_arrival(stream, side);
-            self.network.schedule(at, Action::Arrive { stream, side: side.other() });
+            self.send_piece(stream, side, piece, left);
         }
     }
 
-    /// When something that `side` sends now comes to the other one: never before what was sent earlier.
-    fn next_arrival(&mut self, stream: u32, side: Side) -> u64 {
+    /// Puts a piece on its way, behind which `left` bytes are still to go.
+    fn send_piece(&mut self, stream: u32, side: Side, bytes: u64, left: u64) {
+        self.network.stream(stream).outgoing(side).mark_piece(left);
+        let at = self.next_arrival(stream, side, bytes);
+        self.network.schedule(at, Action::Arrive { stream, side: side.other() });
+    }
+
+    /// When so many bytes that `side` sends now come to the other one: never before what was sent earlier.
+    pub(crate) fn next_arrival(&mut self, stream: u32, side: Side, bytes: u64) -> u64 {
         let flow = self.flow(stream, side);
         let mean = self.network.mean_delay;
         let mut delay = self.value(Site::SegmentDelay, flow).exponential(mean);
@@ -157,14 +104,58 @@ impl Kernel {
         }
         let now = self.now.0;
         if let Some(draw) = self.fault(Site::Clogged, flow) {
-            let until = now + draw.between(SECOND, 20 * SECOND);
-            let state = self.network.stream(stream);
-            state.clogged_until = state.clogged_until.max(until);
+            self.network.stream(stream).hold(now + draw.between(SECOND, 20 * SECOND));
+        }
+        if let Some(draw) = self.fault(Site::SegmentsGathered, flow) {
+            self.network.stream(stream).outgoing(side).hold(now + draw.exponential(5 * MILLISECOND));
+        }
+        if let Some(mishap) = self.network.stream(stream).route.mishap() {
+            self.befall(stream, mishap);
         }
         let state = self.network.stream(stream);
-        let at = (now + delay).max(state.clogged_until).max(state.outgoing(side).last_due);
-        state.outgoing(side).last_due = at;
+        let (distance, busy) = (state.route.distance, state.route.busy(side, bytes));
+        let pipe = state.outgoing(side);
+        let start = (now + delay + distance).max(pipe.held_until).max(pipe.last_due);
+        let at = start.saturating_add(busy);
+        pipe.last_due = at;
         at
+    }
+
+    /// What was to befall a connection comes true.
+    fn befall(&mut self, stream: u32, Mishap { site, draw, .. }: Mishap) {
+        let now = self.now.0;
+        let state = self.network.stream(stream);
+        match site {
+            // Not in the middle of a send, whose other pieces are still to go.
+            Site::TornBetween => self.network.schedule(now, Action::Tear { stream }),
+            Site::OneWayHole => {
+                let side = if draw.happens(500_000) { Side::Broker } else { Side::Client };
+                state.incoming(side).hold(NEVER);
+            }
+            Site::WindowShut => state.to_client.hold(now + draw.between(SECOND, 20 * SECOND)),
+            Site::Swizzled => self.swizzle(draw),
+            Site::PeerUnreachable => {
+                state.hold(NEVER);
+                let error = if draw.happens(500_000) { errno::ETIMEDOUT } else { errno::EHOSTUNREACH };
+                let at = now + draw.part(0).exponential(300 * MILLISECOND);
+                self.network.schedule(at, Action::GiveUp { stream, error });
+            }
+            _ => state.hold(NEVER),
+        }
+    }
+
+    /// Clogs half of the connections one after the other, and frees them in another order.
+    fn swizzle(&mut self, draw: Draw) {
+        let now = self.now.0;
+        for stream in 0..u32::try_from(self.network.streams.len()).expect("streams are counted in 32 bits") {
+            let state = self.network.stream(stream);
+            let draw = draw.part(state.identity);
+            if state.broker.open && state.client.open && draw.happens(500_000) {
+                let from = now + draw.part(0).below(50 * MILLISECOND);
+                let until = from + draw.part(1).between(50 * MILLISECOND, 2 * SECOND);
+                self.network.schedule(from, Action::Clog { stream, until });
+            }
+        }
     }
 
     fn piece_comes(&mut self, stream: u32, side: Side) {
@@ -173,35 +164,16 @@ impl Kernel {
         if !state.end(side).open {
             // Nobody is there to read: the peer hears of it by a reset.
             state.incoming(side).drop_all();
-            let silent = state.end(side).silent;
-            if !silent && !state.end(side.other()).reset && !self.flawed(Flaw::WriteToClosedPeerSucceeds) {
-                let at = self.next_arrival(stream, side);
+            let (silent, identity) = (state.end(side).silent, state.identity);
+            let answers = !silent || self.fault(Site::VanishedPeerResets, identity).is_some();
+            let is_reset = self.network.stream(stream).end(side.other()).reset;
+            if answers && !is_reset && !self.flawed(Flaw::WriteToClosedPeerSucceeds) {
+                let at = self.next_arrival(stream, side, 0);
                 self.network.schedule(at, Action::Reset { stream, side: side.other() });
             }
             return;
         }
         self.settle(stream, side);
-    }
-
-    fn finish_comes(&mut self, stream: u32, side: Side) {
-        let state = self.network.stream(stream);
-        if side == Side::Client && !state.client.open {
-            return;
-        }
-        state.incoming(side).finish_comes();
-        if self.flawed(Flaw::FinishShowsNoEdge) && side == Side::Broker {
-            self.network.stream(stream).incoming(side).settle();
-            return;
-        }
-        if self.flawed(Flaw::HalfCloseIsWhole) && side == Side::Broker {
-            self.network.stream(stream).broker.write_shut = true;
-        }
-        // The end alone is news, even if no byte came with it.
-        let state = self.network.stream(stream);
-        state.incoming(side).settle();
-        if state.incoming(side).end_came() {
-            self.tell_reader(stream, side);
-        }
     }
 
     /// Lets in what is due at `side`, and tells both ends what that changes.
@@ -212,7 +184,8 @@ impl Kernel {
         }
     }
 
-    fn tell_reader(&mut self, stream: u32, side: Side) {
+    /// Tells the reader at `side` that there is something new.
+    pub(crate) fn tell_reader(&mut self, stream: u32, side: Side) {
         if side == Side::Client {
             self.network.touch_client(stream);
             return;
@@ -222,7 +195,11 @@ impl Kernel {
         if armed && self.flawed(Flaw::EdgeAfterDrainLost) {
             return;
         }
-        if armed || self.flawed(Flaw::LevelTriggered) || self.fault(Site::ExtraEdge, identity).is_some() {
+        if armed
+            || self.network.is_linux_like
+            || self.flawed(Flaw::LevelTriggered)
+            || self.fault(Site::ExtraEdge, identity).is_some()
+        {
             self.network.show_read_edge(stream);
         }
     }
@@ -245,145 +222,14 @@ impl Kernel {
             None => self.network.show_write_edge(stream),
         }
     }
-
-    /// Says the end of the stream, after the bytes sent before.
-    pub(crate) fn finish(&mut self, stream: u32, side: Side) {
-        let state = self.network.stream(stream);
-        if state.end(side).write_shut && state.outgoing(side).is_finished() {
-            return;
-        }
-        state.end(side).write_shut = true;
-        if side == Side::Broker && self.flawed(Flaw::ShutdownDropsQueued) {
-            self.network.stream(stream).outgoing(side).drop_in_flight();
-        }
-        self.network.stream(stream).outgoing(side).finish();
-        let at = self.next_arrival(stream, side);
-        self.network.schedule(at, Action::Finish { stream, side: side.other() });
-    }
-
-    /// Tears the connection: what flies may be lost, and the other end learns by an error.
-    pub(crate) fn reset(&mut self, stream: u32, side: Side) {
-        let identity = self.network.stream(stream).identity;
-        if self.fault(Site::ResetOvertakes, identity).is_some() {
-            self.network.stream(stream).outgoing(side).drop_in_flight();
-        }
-        let at = self.next_arrival(stream, side);
-        self.network.schedule(at, Action::Reset { stream, side: side.other() });
-    }
-
-    fn reset_comes(&mut self, stream: u32, side: Side) {
-        let state = self.network.stream(stream);
-        if state.end(side).reset || !state.end(side).open {
-            return;
-        }
-        let identity = state.identity;
-        let end = state.end(side);
-        end.reset = true;
-        end.error = Some(errno::ECONNRESET);
-        state.outgoing(side).drop_all();
-        state.incoming(side).drop_in_flight();
-        self.note(TraceKind::Reset, identity, u64::from(side == Side::Client));
-        if side == Side::Client {
-            self.network.touch_client(stream);
-            return;
-        }
-        if self.fault(Site::ResetDestroysData, identity).is_some() {
-            self.network.stream(stream).to_broker.drop_all();
-        }
-        if self.flawed(Flaw::ResetLooksLikeEnd) {
-            self.network.stream(stream).broker.error = None;
-        }
-        if self.flawed(Flaw::ResetShowsNoEdge) {
-            return;
-        }
-        let state = self.network.stream(stream);
-        // epoll reports a hang-up always, also to one who is not owed an edge.
-        let owed = state.read_armed || state.write_armed;
-        if owed || self.fault(Site::HangUpUnseen, identity).is_none() {
-            let blocked_writer = self.network.stream(stream).write_armed;
-            if !(blocked_writer && self.flawed(Flaw::BlockedWriterNotTold)) {
-                self.network.show_read_edge(stream);
-                self.network.show_write_edge(stream);
-            }
-        }
-    }
-
-    /// Closes an end, as when its process drops it: with a reset if something was left unread, else with an end of the stream.
-    pub(crate) fn close(&mut self, stream: u32, side: Side) {
-        let state = self.network.stream(stream);
-        if !state.end(side).open {
-            return;
-        }
-        state.end(side).open = false;
-        let identity = state.identity;
-        let unread = state.incoming(side).readable() > 0;
-        let gone = state.end(side).reset;
-        state.incoming(side).drop_all();
-        let accepted = state.phase == Phase::Accepted;
-        self.note(TraceKind::Close, identity, u64::from(side == Side::Client));
-        if side == Side::Broker {
-            self.forget_registration(stream);
-            if accepted {
-                self.network.descriptors -= 1;
-            }
-            if self.flawed(Flaw::DropSaysNothing) {
-                return;
-            }
-        }
-        if gone {
-            return;
-        }
-        if unread && !(side == Side::Broker && self.flawed(Flaw::DropWithUnreadIsGraceful)) {
-            self.reset(stream, side);
-        } else {
-            self.finish(stream, side);
-        }
-    }
-
-    /// Takes a connection out of its selector.
-    pub(crate) fn forget_registration(&mut self, stream: u32) {
-        let state = self.network.stream(stream);
-        let identity = state.identity;
-        let Some(registration) = state.registration else { return };
-        if self.flawed(Flaw::DroppedStillShown) && !self.network.stream(stream).broker.open {
-            self.network.queue(registration.selector, Ready::Stale(stale_event(registration.token)));
-        }
-        self.network.stream(stream).registration = None;
-        self.network.unqueue(registration.selector, Ready::Stream(stream));
-        if self.fault(Site::StaleEvent, identity).is_some() {
-            self.network.queue(registration.selector, Ready::Stale(stale_event(registration.token)));
-        }
-    }
-
-    /// The broker's process is gone: its sockets are closed by the kernel, or silent if the whole machine went.
-    pub(crate) fn drop_broker_sockets(&mut self, silent: bool) {
-        let polite = self.flawed(Flaw::PowerCutSaysEnd);
-        for stream in 0..u32::try_from(self.network.streams.len()).expect("streams are counted in 32 bits") {
-            let state = self.network.stream(stream);
-            if silent && !polite {
-                state.broker.open = false;
-                state.registration = None;
-                state.to_client.drop_in_flight();
-                if state.phase == Phase::Waiting {
-                    state.phase = Phase::Accepted;
-                }
-            } else {
-                self.close(stream, Side::Broker);
-            }
-        }
-        for listener in &mut self.network.listeners {
-            listener.open = false;
-            listener.registration = None;
-            listener.waiting.clear();
-        }
-        for selector in &mut self.network.selectors {
-            selector.ready.clear();
-            selector.wakes = 0;
-        }
-        self.network.descriptors = 0;
-    }
 }
 
-fn stale_event(token: Token) -> Event {
-    Event { token, readable: true, writable: false, read_closed: false, write_closed: false, error: false }
+/// Where a cut of `bytes` bytes, which are more than one, hits what is read in steps: the length, the header, the last byte.
+pub(crate) fn near_edge(draw: Draw, bytes: u64) -> u64 {
+    let wanted = match draw.below(4) {
+        0 | 1 => draw.part(0).between(1, 3),
+        2 => draw.part(1).between(4, 14),
+        _ => bytes - 1,
+    };
+    wanted.min(bytes - 1)
 }

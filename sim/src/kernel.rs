@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use klamm::types::{Instant, Now, WallTime};
 
+use crate::descriptors::Descriptors;
 use crate::disk_state::DiskState;
 use crate::flaw::Flaw;
 use crate::keyed::{Chance, Draw, Site};
@@ -42,6 +43,7 @@ pub(crate) struct Kernel {
     pub(crate) trace: Trace,
     pub(crate) network: NetworkState,
     pub(crate) disk: DiskState,
+    pub(crate) descriptors: Descriptors,
     /// Counts the starts of the broker's process; what an earlier process held is dead.
     pub(crate) boot: u32,
     pub(crate) flaw: Option<Flaw>,
@@ -51,18 +53,22 @@ pub(crate) struct Kernel {
 
 impl Kernel {
     pub(crate) fn new(mut chance: Chance, flaw: Option<Flaw>) -> Kernel {
-        Kernel {
+        let mut kernel = Kernel {
             now: Instant(0),
             wall_offset_ms: WALL_START_MS,
             network: NetworkState::new(chance.value(Site::NetworkSpeed, 0)),
             chance,
             trace: Trace::default(),
             disk: DiskState::default(),
+            descriptors: Descriptors::new(),
             boot: 1,
             flaw,
             disk_effects: 0,
             crash_before: None,
-        }
+        };
+        kernel.network.is_linux_like =
+            kernel.fault(Site::LinuxLike, 0).is_some() && !kernel.flawed(Flaw::KindnessForgotten);
+        kernel
     }
 
     pub(crate) fn clocks(&self) -> Now {

@@ -3,12 +3,13 @@
 //! It must not know frames or requests, nor when an edge is due: `flight` decides that.
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use std::net::SocketAddr;
 
 use klamm::env::{Event, Token};
 
 use crate::keyed::Draw;
+use crate::pipe::NEVER;
 use crate::stream::{Side, Stream};
 
 const MICROSECOND: u64 = 1_000;
@@ -25,6 +26,14 @@ pub(crate) enum Action {
     Finish { stream: u32, side: Side },
     /// A reset arrives at this side.
     Reset { stream: u32, side: Side },
+    /// The broker's kernel gives a connection up, with this error.
+    GiveUp { stream: u32, error: i32 },
+    /// Somebody between the ends resets both.
+    Tear { stream: u32 },
+    /// Nothing arrives on this connection until then.
+    Clog { stream: u32, until: u64 },
+    /// A stranger leaves, with a word or without.
+    Leave { stream: u32, manner: Manner },
     /// A readable edge that a fault made or delayed; shown to one that is not owed an edge only if `always`.
     ReadEdge { stream: u32, always: bool },
     /// The same for writing.
@@ -33,6 +42,16 @@ pub(crate) enum Action {
     AcceptEdge { listener: u32 },
     /// A wake reaches its selector.
     Wake { selector: u32 },
+    /// A selector that was late sees what has gathered.
+    Look { selector: u32 },
+}
+
+/// How one leaves a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Manner {
+    Close,
+    Reset,
+    Vanish,
 }
 
 /// An action and its time; the earlier pushed goes first among equals.
@@ -78,12 +97,16 @@ pub(crate) struct ListenerState {
 }
 
 /// A selector.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct SelectorState {
     pub(crate) entity: u64,
     pub(crate) ready: VecDeque<Ready>,
     /// How many wakes the next poll answers: one, unless a flaw counts them.
     pub(crate) wakes: u32,
+    /// How many of the next polls fail.
+    pub(crate) failing: u64,
+    /// Until when it is too late to see anything.
+    pub(crate) late_until: u64,
 }
 
 /// The network.
@@ -96,9 +119,16 @@ pub(crate) struct NetworkState {
     sequence: u64,
     /// Clients to whom something happened since they were last asked for.
     pub(crate) touched: VecDeque<u32>,
-    /// Sockets that the broker holds, and how many it may hold.
-    pub(crate) descriptors: u64,
-    pub(crate) descriptors_max: u64,
+    /// What waits for the end of all faults, in the order of its sending.
+    pub(crate) lost: Vec<Action>,
+    /// How far away the clients are that were asked for, by number, in nanoseconds.
+    pub(crate) distances: BTreeMap<u64, u64>,
+    /// Ends that are gone without a word, and whose machine will say so when faults are over.
+    pub(crate) half_open: Vec<(u32, Side)>,
+    /// Every selector is as kind as epoll.
+    pub(crate) is_linux_like: bool,
+    /// Until when nothing new can be watched.
+    pub(crate) no_watches_until: u64,
     next_port: u16,
     /// The mean time of a piece on its way; 0 in a share of the seeds.
     pub(crate) mean_delay: u64,
@@ -120,14 +150,20 @@ impl NetworkState {
             due: BinaryHeap::new(),
             sequence: 0,
             touched: VecDeque::new(),
-            descriptors: 0,
-            descriptors_max: u64::MAX,
+            lost: Vec::new(),
+            distances: BTreeMap::new(),
+            half_open: Vec::new(),
+            is_linux_like: false,
+            no_watches_until: 0,
             next_port: 40_000,
             mean_delay,
         }
     }
 
     pub(crate) fn schedule(&mut self, at: u64, action: Action) {
+        if at == NEVER {
+            return self.lost.push(action);
+        }
         self.sequence += 1;
         self.due.push(Reverse(Due { at, sequence: self.sequence, action }));
     }
@@ -144,25 +180,27 @@ impl NetworkState {
         self.due.pop().map(|Reverse(due)| due.action)
     }
 
-    /// Ends every clog: what it held back is due now, in the order in which it was sent.
-    pub(crate) fn unclog(&mut self, now: u64) {
-        let is_clogged = |action: &Action| match action {
-            Action::Arrive { stream, .. } | Action::Finish { stream, .. } | Action::Reset { stream, .. } => {
-                self.streams[*stream as usize].clogged_until > now
+    /// Makes every way, selector and peer sound again: what was held back or lost is due now, in the order in which it was sent.
+    pub(crate) fn heal(&mut self, now: u64) {
+        let is_held = |action: &Action| match action {
+            Action::Connect { attempt, .. } => *attempt > 0,
+            Action::Arrive { stream, side } | Action::Finish { stream, side } | Action::Reset { stream, side } => {
+                let state = &self.streams[*stream as usize];
+                state.is_held(*side, now)
             }
             _ => false,
         };
         let mut due = std::mem::take(&mut self.due).into_vec();
-        for Reverse(due) in due.iter_mut().filter(|Reverse(due)| is_clogged(&due.action)) {
+        for Reverse(due) in due.iter_mut().filter(|Reverse(due)| is_held(&due.action)) {
             due.at = due.at.min(now);
         }
+        due.retain(|Reverse(due)| !matches!(due.action, Action::Clog { .. } | Action::GiveUp { .. }));
         self.due = BinaryHeap::from(due);
-        for stream in self.streams.iter_mut().filter(|stream| stream.clogged_until > now) {
-            stream.clogged_until = 0;
-            for pipe in [&mut stream.to_broker, &mut stream.to_client] {
-                pipe.last_due = pipe.last_due.min(now);
-            }
-        }
+        self.streams.iter_mut().for_each(|stream| stream.heal(now));
+        std::mem::take(&mut self.lost).into_iter().for_each(|action| self.schedule(now, action));
+        self.selectors.iter_mut().for_each(|selector| selector.failing = 0);
+        self.distances.clear();
+        self.no_watches_until = 0;
     }
 
     pub(crate) fn free_port(&mut self) -> u16 {

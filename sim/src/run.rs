@@ -147,11 +147,10 @@ impl Run {
         let is_in_turn = scenario.reduction.has(Simple::InTurn);
         let options = scenario.world;
         let is_absent = |site: &Site| !options.may_fire(*site);
-        let (network, others): (Vec<Site>, Vec<Site>) =
-            Site::ALL.iter().partition(|site| site.number() < Site::AppendFails.number());
+        let mut network = Site::ALL.iter().filter(|site| site.number() < Site::AppendFails.number());
         // A file that cannot be read in the middle of an answer ends the connection.
-        let has_sound_network = network.iter().all(is_absent) && is_absent(&Site::ReadFails);
-        let has_sound_disk = others.iter().filter(|site| is_disk_fault(**site)).all(is_absent);
+        let has_sound_network = network.all(is_absent) && is_absent(&Site::ReadFails);
+        let has_sound_disk = Site::ALL.iter().filter(|site| is_disk_fault(**site)).all(is_absent);
         let mut run = Run {
             seed,
             world: World::new(options),
@@ -610,7 +609,8 @@ impl Run {
 
 fn is_disk_fault(site: Site) -> bool {
     let is_of_disk = (Site::AppendFails.number()..=Site::TruncateFails.number()).contains(&site.number());
-    is_of_disk && matches!(site.kind(), SiteKind::Fault(_)) && site != Site::SyncStalls
+    let is_shortage = matches!(site, Site::DescriptorsExhausted | Site::DescriptorLimit);
+    is_of_disk && matches!(site.kind(), SiteKind::Fault(_)) && site != Site::SyncStalls || is_shortage
 }
 
 /// Whether this fault may have left a partition that only a new start brings back.

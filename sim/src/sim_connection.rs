@@ -10,8 +10,9 @@ use klamm::env::{Connection, DiskFile, FileSink, SocketOptions};
 
 use crate::errno;
 use crate::flaw::Flaw;
+use crate::flight::near_edge;
 use crate::kernel::{Kernel, Shared};
-use crate::keyed::Site;
+use crate::keyed::{Draw, Site};
 use crate::network_state::Action;
 use crate::stream::Side;
 use crate::trace::TraceKind;
@@ -118,6 +119,11 @@ fn error(number: i32) -> io::Error {
     io::Error::from_raw_os_error(number)
 }
 
+/// An error of a socket that nobody thinks of.
+fn unexpected(draw: Draw) -> i32 {
+    [errno::EIO, errno::ENOBUFS, errno::ENOMEM, errno::EHOSTUNREACH][draw.below(4) as usize]
+}
+
 impl Kernel {
     fn broker_read(&mut self, stream: u32, buffer: &mut [u8]) -> io::Result<usize> {
         let other = stream ^ 1;
@@ -133,9 +139,14 @@ impl Kernel {
         } else {
             self.network.stream(stream).to_broker.readable()
         };
+        let is_unseen = self.network.stream(stream).registration.is_some_and(|registration| registration.read_edge);
+        let available = if is_unseen && self.flawed(Flaw::ReadNeedsEdge) { 0 } else { available };
         let limit = available.min(buffer.len() as u64);
         if limit == 0 {
             return self.read_nothing(stream);
+        }
+        if let Some(draw) = self.fault(Site::ConnectionReadFails, identity) {
+            return Err(error(unexpected(draw)));
         }
         if let Some(draw) = self.fault(Site::ReadBlocksSpuriously, identity) {
             self.network.stream(stream).read_armed = true;
@@ -144,18 +155,34 @@ impl Kernel {
             self.note(TraceKind::Block, identity, 2);
             return Err(io::ErrorKind::WouldBlock.into());
         }
-        let count = match self.fault(Site::ShortRead, identity) {
-            Some(draw) => draw.between(1, limit),
-            None => limit,
-        };
-        let count = usize::try_from(count).unwrap_or(buffer.len());
+        let count = usize::try_from(self.read_count(stream, limit)).unwrap_or(buffer.len());
         self.network.stream(stream).to_broker.take(&mut buffer[..count]);
         if self.flawed(Flaw::ReadSkipsAByte) {
             self.network.stream(stream).to_broker.take(&mut [0][..usize::from(available > count as u64)]);
         }
+        if available > count as u64 && self.flawed(Flaw::PartialReadDropsRest) {
+            self.network.stream(stream).to_broker.drop_all();
+        }
         self.note(TraceKind::Read, identity, count as u64);
         self.settle(stream, Side::Broker);
         Ok(count)
+    }
+
+    /// How many of `limit` bytes a read takes.
+    fn read_count(&mut self, stream: u32, limit: u64) -> u64 {
+        let state = self.network.stream(stream);
+        let identity = state.identity;
+        if state.route.one_byte_reads > 0 {
+            state.route.one_byte_reads -= 1;
+            return 1;
+        }
+        if let Some(draw) = self.fault(Site::ShortRead, identity) {
+            return draw.between(1, limit);
+        }
+        match self.fault(Site::ReadCutNearEdge, identity) {
+            Some(draw) if limit > 1 => near_edge(draw, limit),
+            _ => limit,
+        }
     }
 
     /// Reading where nothing is: an error, the end, or a block, after which the next edge is owed.
@@ -191,13 +218,20 @@ impl Kernel {
             return Err(error(number));
         }
         let shut = state.broker.write_shut && !self.flawed(Flaw::WriteAfterShutdownSucceeds);
-        if shut || self.network.stream(stream).broker.reset {
+        let is_reset = self.network.stream(stream).broker.reset;
+        if is_reset && self.flawed(Flaw::WriteAfterResetSucceeds) {
+            return Ok(total);
+        }
+        if shut || is_reset {
             return Err(error(errno::EPIPE));
         }
         if total == 0 && !self.flawed(Flaw::EmptyWriteBlocks) {
             return Ok(0);
         }
         let mut room = self.network.stream(stream).to_client.room();
+        if self.network.stream(stream).to_broker.readable() > 0 && self.flawed(Flaw::WriteBlocksWhileUnread) {
+            room = 0;
+        }
         if self.flawed(Flaw::WriteNeverBlocks) {
             room = u64::MAX;
         }
@@ -206,6 +240,9 @@ impl Kernel {
             self.network.stream(stream).write_armed = true;
             self.note(TraceKind::Block, identity, 1);
             return Err(io::ErrorKind::WouldBlock.into());
+        }
+        if let Some(draw) = self.fault(Site::ConnectionWriteFails, identity) {
+            return Err(error(unexpected(draw)));
         }
         if let Some(draw) = self.fault(Site::WriteBlocksSpuriously, identity) {
             self.network.stream(stream).write_armed = true;
@@ -241,8 +278,11 @@ impl Kernel {
         let state = self.network.stream(stream);
         let identity = state.identity;
         if state.broker.reset {
-            return Err(error(errno::ENOTCONN));
+            let succeeds = self.flawed(Flaw::ShutdownAfterResetSucceeds);
+            return if succeeds { Ok(()) } else { Err(error(errno::ENOTCONN)) };
         }
+        let is_half = side == Shutdown::Both && self.flawed(Flaw::ShutdownBothIsRead);
+        let side = if is_half { Shutdown::Read } else { side };
         self.note(TraceKind::Close, identity, 2);
         if matches!(side, Shutdown::Read | Shutdown::Both) || self.flawed(Flaw::ShutdownWriteClosesReading) {
             self.network.stream(stream).broker.read_shut = true;

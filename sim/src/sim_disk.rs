@@ -48,6 +48,19 @@ impl SimDisk {
         if kernel.boot == self.boot { Ok(kernel) } else { Err(dead(operation, path)) }
     }
 
+    /// The machine, if the process lives and has a descriptor left for what it asks.
+    fn kernel_with_descriptor(
+        &self,
+        operation: &'static str,
+        path: &Path,
+    ) -> Result<MutexGuard<'_, Kernel>, DiskError> {
+        let kernel = self.kernel(operation, path)?;
+        match kernel.descriptors.shortage(kernel.now.0) {
+            Some(error) if !kernel.flawed(Flaw::FilesNeedNoDescriptor) => Err(failure(operation, path, error)),
+            _ => Ok(kernel),
+        }
+    }
+
     /// Begins a sync: notes what it covers, and draws when it will be done. The scheduler calls [`SimDisk::finish_sync`] then.
     pub fn begin_sync(&self, job: &SyncJob) -> Result<DeferredSync, DiskError> {
         let number = {
@@ -100,8 +113,9 @@ impl SimDisk {
 
 impl Disk for SimDisk {
     fn open(&self, path: &Path, mode: OpenMode) -> Result<Arc<dyn DiskFile>, DiskError> {
-        let mut kernel = self.kernel("open", path)?;
+        let mut kernel = self.kernel_with_descriptor("open", path)?;
         let node = kernel.open(path, mode)?;
+        kernel.descriptors.files += 1;
         let boot = kernel.boot;
         drop(kernel);
         let writable = mode != OpenMode::Read;
@@ -133,7 +147,7 @@ impl Disk for SimDisk {
     }
 
     fn list(&self, directory: &Path) -> Result<Vec<DiskEntry>, DiskError> {
-        let mut kernel = self.kernel("list", directory)?;
+        let mut kernel = self.kernel_with_descriptor("list", directory)?;
         let node = kernel.disk.lookup(directory).ok_or_else(|| not_found(directory))?;
         let entries =
             kernel.disk.directory(node).ok_or_else(|| failure("list", directory, errno::ENOTDIR))?.entries.clone();
@@ -193,7 +207,7 @@ impl Disk for SimDisk {
     }
 
     fn sync_directory(&self, path: &Path) -> Result<(), DiskError> {
-        let mut kernel = self.kernel("sync directory", path)?;
+        let mut kernel = self.kernel_with_descriptor("sync directory", path)?;
         let node = kernel.disk.lookup(path).ok_or_else(|| not_found(path))?;
         let directory = kernel.disk.directory(node).ok_or_else(|| failure("sync directory", path, errno::ENOTDIR))?;
         let (entity, changes) = (directory.entity, directory.pending.len());
@@ -211,7 +225,7 @@ impl Disk for SimDisk {
     }
 
     fn sync_all(&self, root: &Path) -> Result<(), DiskError> {
-        let mut kernel = self.kernel("sync all", root)?;
+        let mut kernel = self.kernel_with_descriptor("sync all", root)?;
         if kernel.disk.is_poisoned(root) {
             return Err(DiskError::Poisoned { path: root.to_path_buf() });
         }
@@ -253,7 +267,7 @@ impl Disk for SimDisk {
     }
 
     fn lock(&self, path: &Path) -> Result<Box<dyn DiskLock>, DiskError> {
-        let mut kernel = self.kernel("lock", path)?;
+        let mut kernel = self.kernel_with_descriptor("lock", path)?;
         if kernel.disk.lookup(path).is_none() {
             let (parent, name) = kernel.disk.parent(path).ok_or_else(|| not_found(path))?;
             kernel.note(TraceKind::Entry, entity_of(path), 1);

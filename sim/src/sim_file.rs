@@ -82,9 +82,11 @@ impl SimFile {
 impl Drop for SimFile {
     fn drop(&mut self) {
         let mut kernel = self.shared.lock();
-        if kernel.boot == self.boot
-            && let Some(inode) = kernel.disk.file(self.node)
-        {
+        if kernel.boot != self.boot {
+            return;
+        }
+        kernel.descriptors.files -= 1;
+        if let Some(inode) = kernel.disk.file(self.node) {
             inode.handles = inode.handles.saturating_sub(1);
             if inode.handles == 0 && inode.links == 0 {
                 kernel.disk.release(self.node);

@@ -79,17 +79,11 @@ impl Kernel {
             }
             return Err(errno::EAGAIN);
         };
-        let at_limit = self.network.descriptors >= self.network.descriptors_max;
-        if (at_limit && !self.flawed(Flaw::DescriptorLimitIgnored))
-            || self.fault(Site::AcceptProcessLimit, entity).is_some()
-        {
+        if let Some(error) = self.socket_shortage(entity) {
             if self.flawed(Flaw::AcceptErrorLosesConnection) {
                 self.network.listener(listener).waiting.pop_front();
             }
-            return Err(errno::EMFILE);
-        }
-        if self.fault(Site::AcceptSystemLimit, entity).is_some() {
-            return Err(errno::ENFILE);
+            return Err(error);
         }
         self.network.listener(listener).waiting.pop_front();
         if self.fault(Site::AcceptAborted, entity).is_some() {
@@ -97,7 +91,7 @@ impl Kernel {
             self.network.stream(stream).broker.open = false;
             return Err(errno::ECONNABORTED);
         }
-        self.network.descriptors += 1;
+        self.descriptors.sockets += 1;
         let state = self.network.stream(stream);
         state.phase = Phase::Accepted;
         let (identity, mut peer) = (state.identity, state.peer);
@@ -108,7 +102,33 @@ impl Kernel {
             peer.set_port(peer.port().wrapping_add(1));
         }
         self.note(TraceKind::Accept, identity, 0);
+        if self.fault(Site::ResetAfterAccept, identity).is_some() {
+            self.tear(stream);
+        }
         Ok((stream, peer))
+    }
+
+    /// Why no connection can be accepted now, if so.
+    fn socket_shortage(&mut self, entity: u64) -> Option<i32> {
+        if !std::mem::replace(&mut self.descriptors.is_limit_drawn, true)
+            && let Some(draw) = self.fault(Site::DescriptorLimit, entity)
+        {
+            self.descriptors.leave_spare(draw.below(8));
+        }
+        if let Some(draw) = self.fault(Site::DescriptorsExhausted, entity) {
+            let error = if draw.happens(500_000) { errno::EMFILE } else { errno::ENFILE };
+            let until = self.now.0 + draw.part(0).exponential(100_000_000);
+            self.descriptors.run_out(until, error);
+        }
+        if let Some(error) = self.descriptors.socket_shortage(self.now.0)
+            && !self.flawed(Flaw::DescriptorLimitIgnored)
+        {
+            return Some(error);
+        }
+        if self.fault(Site::AcceptProcessLimit, entity).is_some() {
+            return Some(errno::EMFILE);
+        }
+        self.fault(Site::AcceptSystemLimit, entity).map(|_| errno::ENFILE)
     }
 
     pub(crate) fn listen(&mut self, address: SocketAddr, backlog: usize) -> Result<u32, i32> {
@@ -118,12 +138,14 @@ impl Kernel {
         }
         let taken =
             self.network.listeners.iter().any(|listener| listener.open && listener.address.port() == address.port());
-        if taken {
+        let entity = u64::from(address.port());
+        if taken || self.fault(Site::ListenFails, entity).is_some() {
             return Err(errno::EADDRINUSE);
         }
+        let backlog = self.fault(Site::SmallBacklog, entity).map_or(backlog, |draw| draw.between(1, 3) as usize);
         let index = u32::try_from(self.network.listeners.len()).expect("listeners are few");
         self.network.listeners.push(crate::network_state::ListenerState {
-            entity: u64::from(address.port()),
+            entity,
             address,
             backlog,
             open: true,
@@ -141,6 +163,12 @@ impl Kernel {
         let waiting = std::mem::take(&mut state.waiting);
         if let Some((selector, _)) = state.registration.take() {
             self.network.unqueue(selector, crate::network_state::Ready::Listener(listener));
+        }
+        if self.flawed(Flaw::DroppedListenerTakesAll) {
+            (0..self.network.streams.len() as u32).for_each(|stream| self.tear(stream));
+        }
+        if self.flawed(Flaw::DroppedListenerForgetsWaiting) {
+            return;
         }
         for stream in waiting {
             self.reset(stream, Side::Broker);

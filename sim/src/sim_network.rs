@@ -8,6 +8,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use klamm::env::Network;
 
+use crate::errno;
+use crate::keyed::Site;
 use crate::sim_listener::SimListener;
 use crate::sim_selector::SimSelector;
 use crate::world::World;
@@ -28,7 +30,11 @@ impl Network for SimNetwork {
     type Selector = SimSelector;
 
     fn selector(&self) -> io::Result<SimSelector> {
-        Ok(self.world.selector(self.next_entity.fetch_add(1, Ordering::Relaxed)))
+        let entity = self.next_entity.fetch_add(1, Ordering::Relaxed);
+        match self.world.fault(Site::SelectorFails, entity) {
+            Some(_) => Err(io::Error::from_raw_os_error(errno::EMFILE)),
+            None => Ok(self.world.selector(entity)),
+        }
     }
 
     fn listen(&self, host: &str, port: u16, backlog: u32, _receive: Option<u32>) -> io::Result<SimListener> {

@@ -15,7 +15,6 @@ use crate::keyed::Site;
 use crate::network_state::{Action, Ready};
 use crate::sim_connection::SimConnection;
 use crate::sim_listener::SimListener;
-use crate::stream::Registration;
 use crate::trace::TraceKind;
 
 /// Names a selector to the scheduler, also after the selector has moved into its role.
@@ -66,6 +65,10 @@ impl Selector for SimSelector {
         if kernel.network.listener(listener.index()).registration.is_none() {
             return Err(io::Error::from_raw_os_error(errno::ENOENT));
         }
+        let entity = kernel.network.listener(listener.index()).entity;
+        if kernel.fault(Site::RearmFails, entity).is_some() {
+            return Err(io::Error::from_raw_os_error(errno::ENOMEM));
+        }
         kernel.arm_listener(self.id, listener.index(), token, Flaw::RearmForgetsWaiting);
         Ok(())
     }
@@ -86,7 +89,12 @@ impl Selector for SimSelector {
         let mut kernel = self.shared.lock();
         let stream = connection.stream(&kernel)?;
         if kernel.network.stream(stream).registration.is_none() {
-            return Err(io::Error::from_raw_os_error(errno::ENOENT));
+            let succeeds = kernel.flawed(Flaw::DeregisterStrangerSucceeds);
+            return if succeeds { Ok(()) } else { Err(io::Error::from_raw_os_error(errno::ENOENT)) };
+        }
+        let identity = kernel.network.stream(stream).identity;
+        if kernel.fault(Site::DeregisterFails, identity).is_some() {
+            return Err(io::Error::from_raw_os_error(errno::ENOMEM));
         }
         if !kernel.flawed(Flaw::DeregisterKeepsShowing) {
             kernel.forget_registration(stream);
@@ -115,6 +123,9 @@ impl Wake for SimWaker {
             kernel.network.schedule(at, Action::Wake { selector: self.selector });
             return;
         }
+        if kernel.flawed(Flaw::WakeReachesAll) {
+            kernel.network.selectors.iter_mut().for_each(|selector| selector.wakes = 1);
+        }
         let (lost, counted) = (kernel.flawed(Flaw::WakeBeforePollLost), kernel.flawed(Flaw::WakesAreCounted));
         let selector = kernel.network.selector(self.selector);
         selector.wakes = match (lost, counted) {
@@ -131,21 +142,13 @@ impl Kernel {
         if self.fault(Site::PollInterrupted, entity).is_some() {
             return Err(io::Error::from_raw_os_error(errno::EINTR));
         }
-        if self.fault(Site::PollFails, entity).is_some() {
+        if self.poll_fails(selector, entity) {
             return Err(io::Error::from_raw_os_error(errno::ENOMEM));
         }
         let woken = self.network.selector(selector).wakes > 0;
         self.network.selector(selector).wakes = self.network.selector(selector).wakes.saturating_sub(1);
         if woken && self.flawed(Flaw::WakeShowsAnEvent) {
-            let token = Token { index: u32::MAX, generation: u32::MAX };
-            events.push(Event {
-                token,
-                readable: true,
-                writable: false,
-                read_closed: false,
-                write_closed: false,
-                error: false,
-            });
+            events.push(stranger_event());
         }
         if self.fault(Site::PollEarly, entity).is_some() {
             return Ok(());
@@ -159,6 +162,9 @@ impl Kernel {
             Some(draw) if count > 1 => usize::try_from(draw.between(1, count as u64 - 1)).unwrap_or(count),
             _ => count,
         };
+        if count == 0 && self.flawed(Flaw::PollInventsEvents) {
+            events.push(stranger_event());
+        }
         for _ in 0..shown {
             let Some(ready) = self.network.selector(selector).ready.pop_front() else { break };
             let event = self.event_of(selector, ready);
@@ -174,7 +180,31 @@ impl Kernel {
                 events.push(event);
             }
         }
+        if shown > 4 && self.flawed(Flaw::PollForgetsMany) {
+            events.truncate(4);
+        }
+        self.look_late(selector, entity);
         Ok(())
+    }
+
+    /// Whether a poll fails, be it alone or one of a row.
+    fn poll_fails(&mut self, selector: u32, entity: u64) -> bool {
+        if let Some(draw) = self.fault(Site::PollFailsOn, entity) {
+            self.network.selector(selector).failing = draw.between(2, 20);
+        }
+        let state = self.network.selector(selector);
+        let was_failing = state.failing > 0;
+        state.failing = state.failing.saturating_sub(1);
+        was_failing || self.fault(Site::PollFails, entity).is_some()
+    }
+
+    /// The next look at what is ready may come late.
+    fn look_late(&mut self, selector: u32, entity: u64) {
+        if let Some(draw) = self.fault(Site::EventsGathered, entity) {
+            let until = self.now.0 + draw.exponential(2_000_000);
+            self.network.selector(selector).late_until = until;
+            self.network.schedule(until, Action::Look { selector });
+        }
     }
 
     fn shuffle(&mut self, selector: u32, entity: u64) {
@@ -197,7 +227,10 @@ impl Kernel {
             Ready::Listener(listener) => {
                 let state = self.network.listener(listener);
                 state.edge = false;
-                let token = state.registration.map_or(Token { index: 0, generation: 0 }, |(_, token)| token);
+                let mut token = state.registration.map_or(Token { index: 0, generation: 0 }, |(_, token)| token);
+                if self.flawed(Flaw::ListenerTokenLost) {
+                    token.generation = 0;
+                }
                 Event { token, readable: true, writable: false, read_closed: false, write_closed: false, error: false }
             }
             Ready::Stream(stream) => self.event_of_stream(selector, stream),
@@ -217,83 +250,23 @@ impl Kernel {
         registration.write_edge = false;
         registration.queued = false;
         let wants_writable = registration.wants_writable();
-        if self.fault(Site::ReadinessMerged, identity).is_some() {
+        if self.network.is_linux_like || self.fault(Site::ReadinessMerged, identity).is_some() {
             event.readable |= self.network.stream(stream).broker_can_read();
             event.writable |= wants_writable && self.network.stream(stream).broker_can_write();
         }
-        if self.fault(Site::HintsMissing, identity).is_some() {
+        if !self.network.is_linux_like && self.fault(Site::HintsMissing, identity).is_some() {
             event = Event { read_closed: false, write_closed: false, error: false, ..event };
         }
         if self.flawed(Flaw::GenerationLost) {
             event.token.generation = 0;
         }
+        event.writable |= self.flawed(Flaw::WritableUnasked);
         event
     }
+}
 
-    fn arm_listener(&mut self, selector: u32, listener: u32, token: Token, flaw: Flaw) {
-        let state = self.network.listener(listener);
-        let earlier = state.registration.replace((selector, token));
-        state.armed = true;
-        if let Some((earlier, _)) = earlier.filter(|_| state.edge) {
-            state.edge = false;
-            self.network.unqueue(earlier, Ready::Listener(listener));
-        }
-        let waiting = !self.network.listener(listener).waiting.is_empty();
-        if waiting && !self.flawed(flaw) {
-            self.network.show_accept_edge(listener);
-        }
-    }
-
-    fn register(&mut self, selector: u32, stream: u32, token: Token, interest: Interest) -> io::Result<()> {
-        let state = self.network.stream(stream);
-        let identity = state.identity;
-        if state.registration.is_some() {
-            return Err(io::Error::from_raw_os_error(errno::EEXIST));
-        }
-        if self.fault(Site::RegisterFails, identity).is_some() {
-            return Err(io::Error::from_raw_os_error(errno::ENOMEM));
-        }
-        let forgets = self.flawed(Flaw::RegisterForgetsReadiness);
-        self.watch(selector, stream, token, interest, forgets);
-        Ok(())
-    }
-
-    fn reregister(&mut self, selector: u32, stream: u32, token: Token, interest: Interest) -> io::Result<()> {
-        let state = self.network.stream(stream);
-        let identity = state.identity;
-        let Some(earlier) = state.registration else {
-            return Err(io::Error::from_raw_os_error(errno::ENOENT));
-        };
-        if self.fault(Site::ReregisterFails, identity).is_some() {
-            return Err(io::Error::from_raw_os_error(errno::ENOMEM));
-        }
-        let token = if self.flawed(Flaw::ReregisterKeepsToken) { earlier.token } else { token };
-        self.network.unqueue(earlier.selector, Ready::Stream(stream));
-        let forgets = self.flawed(Flaw::ReregisterForgetsReadiness);
-        self.watch(selector, stream, token, interest, forgets);
-        Ok(())
-    }
-
-    /// Registers, and shows what holds already: from here on an edge is owed for everything that does not.
-    fn watch(&mut self, selector: u32, stream: u32, token: Token, interest: Interest, forgets: bool) {
-        let state = self.network.stream(stream);
-        let identity = state.identity;
-        state.registration = Some(Registration::new(selector, token, interest));
-        state.read_armed = true;
-        state.write_armed = true;
-        let (can_read, can_write) = (state.broker_can_read(), state.broker_can_write());
-        if can_read {
-            if forgets {
-                self.network.stream(stream).read_armed = false;
-            } else {
-                self.network.show_read_edge(stream);
-            }
-        }
-        if can_write && !self.flawed(Flaw::WatchForgetsWritable) {
-            self.network.show_write_edge(stream);
-        }
-        if interest == Interest::ReadableWritable && self.fault(Site::SpuriousWritable, identity).is_some() {
-            self.network.show_write_edge(stream);
-        }
-    }
+/// An event of nobody.
+fn stranger_event() -> Event {
+    let token = Token { index: u32::MAX, generation: u32::MAX };
+    Event { token, readable: true, writable: false, read_closed: false, write_closed: false, error: false }
 }

@@ -99,7 +99,7 @@ impl World {
     pub fn selector(&self, entity: u64) -> SimSelector {
         let mut kernel = self.shared.lock();
         let id = u32::try_from(kernel.network.selectors.len()).expect("selectors are few");
-        kernel.network.selectors.push(SelectorState { entity, ready: Default::default(), wakes: 0 });
+        kernel.network.selectors.push(SelectorState { entity, ..SelectorState::default() });
         drop(kernel);
         SimSelector::new(self.shared.clone(), id)
     }
@@ -171,7 +171,8 @@ impl World {
     pub fn is_selector_ready(&self, selector: SelectorId) -> bool {
         let mut kernel = self.shared.lock();
         let state = kernel.network.selector(selector.0);
-        state.wakes > 0 || !state.ready.is_empty()
+        let late_until = state.late_until;
+        state.wakes > 0 || (!state.ready.is_empty() && late_until <= kernel.now.0)
     }
 
     // ---- chance and trace
@@ -249,20 +250,24 @@ impl World {
         let mut kernel = self.shared.lock();
         kernel.chance.calm_down();
         kernel.crash_before = None;
-        kernel.network.descriptors_max = u64::MAX;
+        kernel.descriptors.heal();
         kernel.disk.capacity = 1 << 40;
-        let now = kernel.now.0;
-        kernel.network.unclog(now);
+        kernel.heal_network();
     }
 
     /// How many sockets the broker may hold; beyond that, accepting fails with `EMFILE`.
     pub fn set_descriptors_max(&self, descriptors: u64) {
-        self.shared.lock().network.descriptors_max = descriptors;
+        self.shared.lock().descriptors.sockets_max = descriptors;
+    }
+
+    /// From now on the broker gets no descriptor, be it for a socket or a file; or it gets them again.
+    pub fn forbid_descriptors(&self, forbidden: bool) {
+        self.shared.lock().descriptors.limit = forbidden.then_some(0);
     }
 
     /// How many accepted connections the broker holds.
     pub fn open_connections(&self) -> u64 {
-        self.shared.lock().network.descriptors
+        self.shared.lock().descriptors.sockets
     }
 
     /// The broker goes down. Everything that its process held (selectors, listeners, connections, files, locks) is dead and may be

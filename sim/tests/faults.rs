@@ -8,12 +8,15 @@ use klamm_sim::WorldOptions;
 use klamm_sim::keyed::{Mode, Overrides, Select, Site, SiteKind, Swarm};
 use klamm_sim::run::run;
 
+/// Within so many runs with all faults on.
+const SEEDS_MAX: u64 = 2_000;
+
 #[test]
 fn every_fault_fires_in_some_run() {
     let mut missing: BTreeSet<Site> =
         Site::ALL.iter().filter(|site| matches!(site.kind(), SiteKind::Fault(_))).copied().collect();
     let mut seed = 0;
-    while !missing.is_empty() && seed < 600 {
+    while !missing.is_empty() && seed < SEEDS_MAX {
         let swarm = Swarm::with_mode(seed, Mode::AllOn);
         let report = run(WorldOptions { seed, swarm, overrides: Overrides::default(), flaw: None });
         for fault in &report.fired {

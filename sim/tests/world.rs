@@ -21,6 +21,8 @@ struct Echo {
     listener: SimListener,
     open: BTreeMap<u32, (u32, SimConnection, Vec<u8>)>,
     next: u32,
+    /// An accept went wrong: nobody is accepted before the listener is armed again.
+    is_held_back: bool,
 }
 
 const LISTENER: Token = Token { index: 0, generation: 0 };
@@ -28,9 +30,11 @@ const LISTENER: Token = Token { index: 0, generation: 0 };
 impl Echo {
     fn new(world: &World) -> Echo {
         let mut selector = world.selector(0);
-        let mut listener = world.listen(SocketAddr::from(([10, 0, 0, 1], 9092)), 4).unwrap();
+        let address = SocketAddr::from(([10, 0, 0, 1], 9092));
+        // The port may still be held by another process.
+        let mut listener = (0..100).find_map(|_| world.listen(address, 4).ok()).unwrap();
         selector.register_listener(&mut listener, LISTENER).unwrap();
-        Echo { selector, listener, open: BTreeMap::new(), next: 1 }
+        Echo { selector, listener, open: BTreeMap::new(), next: 1, is_held_back: false }
     }
 
     fn step(&mut self) {
@@ -66,11 +70,15 @@ impl Echo {
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return,
                 Err(error) if error.kind() == ErrorKind::ConnectionAborted => {}
                 Err(_) => {
-                    self.selector.rearm_listener(&mut self.listener, LISTENER).unwrap();
+                    self.is_held_back = true;
                     return;
                 }
             }
         }
+    }
+
+    fn rearm(&mut self) {
+        self.is_held_back = self.selector.rearm_listener(&mut self.listener, LISTENER).is_err();
     }
 
     fn serve(&mut self, index: u32) {
@@ -160,6 +168,7 @@ fn run(world: &World) -> usize {
             (identity, Client { socket: Some(socket), tears_at, written: 0, read: 0, ended: false })
         })
         .collect();
+    let mut is_calm = false;
     for _ in 0..STEPS_MAX {
         if let Some(identity) = world.next_touched_client() {
             clients.get_mut(&identity).unwrap().step(world, identity);
@@ -167,6 +176,11 @@ fn run(world: &World) -> usize {
             echo.step();
         } else if let Some(due) = world.next_due() {
             world.advance_to(due.max(world.now().instant));
+        } else if echo.is_held_back || !is_calm {
+            // What a fault keeps back for ever comes when faults are over.
+            world.calm_down();
+            is_calm = true;
+            echo.rearm();
         } else {
             for (identity, client) in &clients {
                 assert!(client.ended, "client {identity} waits for ever at {} of {BYTES}", client.read);

@@ -51,7 +51,7 @@ impl Garbage {
         let identity = u64::from(self.client) << 32 | u64::from(self.attempt);
         let host = [10, 9, 0, u8::try_from(self.client & 0xff).unwrap_or(0)];
         let port = 1_024 + u16::try_from(self.attempt % 60_000).unwrap_or(0);
-        self.socket = Some(context.world.connect(identity, (host, port).into(), context.broker));
+        self.socket = Some(context.world.connect(identity, (host, port).into(), context.broker).unprotected());
         let is_large = self.likes_large_frames && draw.part(5).happens(500_000);
         self.outgoing = if is_large { start_of_large_frame() } else { rubbish(draw) };
         self.holds_memory = self.outgoing.starts_with(&LARGE_BYTES.to_be_bytes());

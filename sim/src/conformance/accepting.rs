@@ -4,9 +4,9 @@
 
 use std::io::ErrorKind;
 
-use klamm::env::{Connection, Interest, Listener, Selector};
+use klamm::env::{Connection, Interest, Listener, OpenMode, Selector, Token};
 
-use crate::conformance::bench::{FIRST, LISTENER, ListenerOf, Pair, Stop, accept, await_event};
+use crate::conformance::bench::{FIRST, LISTENER, ListenerOf, Pair, SECOND, Stop, accept, await_event};
 use crate::conformance::{Clause, Failure, Makers, Outcome, Peer, ensure, table};
 use crate::flaw::Flaw;
 
@@ -34,6 +34,22 @@ pub(super) fn clauses<M: Makers>() -> Vec<Clause<M>> {
             "Bytes that came before the accept are read after it.";
         early_close_is_seen, RegisterForgetsReadiness,
             "A peer that left before the accept is seen to have left.";
+        early_reset_is_seen, EarlyResetForgotten,
+            "A connection that was torn before the accept is refused, or reads as an error or the end.";
+        first_come_first_accepted, AcceptsNewestFirst,
+            "Connections are accepted in the order of their coming.";
+        listeners_are_apart, ListenersMixed,
+            "A connection waits at the listener that it came to, and at no other.";
+        listener_event_carries_the_token, ListenerTokenLost,
+            "An event of a listener carries its whole token.";
+        rearmed_listener_has_the_new_token, RearmKeepsToken,
+            "After re-arming under another token a listener's events carry that one.";
+        dropped_listener_tears_who_waits, DroppedListenerForgetsWaiting,
+            "Dropping a listener tears the connections that were not accepted.";
+        dropped_listener_leaves_the_accepted, DroppedListenerTakesAll,
+            "Dropping a listener leaves the connections that were accepted.";
+        files_share_the_descriptors, FilesNeedNoDescriptor,
+            "Opening a file without a free descriptor fails, and goes well when there is one again.";
     }
 }
 
@@ -181,5 +197,105 @@ fn early_close_is_seen<M: Makers>(makers: &mut M) -> Outcome {
     pair.await_readable(makers)?;
     let (bytes, stop) = pair.read_to_stop(makers)?;
     ensure!(bytes.is_empty() && stop == Stop::End, "{} bytes, then {stop:?}", bytes.len());
+    Ok(())
+}
+
+fn early_reset_is_seen<M: Makers>(makers: &mut M) -> Outcome {
+    let mut listener = makers.listen()?;
+    makers.connect(listener.local_address()?)?.reset();
+    let mut selector = makers.selector()?;
+    selector.register_listener(&mut listener, LISTENER)?;
+    for _ in 0..60 {
+        makers.settle();
+        match listener.accept() {
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+            Err(error) if error.kind() == ErrorKind::ConnectionAborted => return Ok(()),
+            Err(error) => return Err(error.into()),
+            Ok((mut connection, _)) => {
+                selector.register(&mut connection, FIRST, Interest::Readable)?;
+                await_event(makers, &mut selector, |event| event.token == FIRST && event.readable)?;
+                let lives = matches!(connection.read(&mut [0; 8]), Err(error) if error.kind() == ErrorKind::WouldBlock);
+                ensure!(!lives, "a torn connection reads as if it lived");
+                return Ok(());
+            }
+        }
+    }
+    Err("the connection never came to be accepted".into())
+}
+
+fn first_come_first_accepted<M: Makers>(makers: &mut M) -> Outcome {
+    let mut listener = makers.listen()?;
+    let address = listener.local_address()?;
+    let peers = [makers.connect(address)?, makers.connect(address)?, makers.connect(address)?];
+    makers.settle();
+    for peer in &peers {
+        let (_, from) = listener.accept()?;
+        ensure!(from == peer.address(), "{from} was accepted before {}", peer.address());
+    }
+    Ok(())
+}
+
+fn listeners_are_apart<M: Makers>(makers: &mut M) -> Outcome {
+    let (mut selector, mut first) = drained_listener(makers)?;
+    let mut second = makers.listen()?;
+    selector.register_listener(&mut second, SECOND)?;
+    let _peer = makers.connect(second.local_address()?)?;
+    await_event(makers, &mut selector, |event| event.token == SECOND && event.readable)?;
+    expect_block(&mut first)?;
+    accept(makers, &mut second).map(|_| ())
+}
+
+fn listener_event_carries_the_token<M: Makers>(makers: &mut M) -> Outcome {
+    let token = Token { index: 5, generation: 0xdead_beef };
+    let mut listener = makers.listen()?;
+    let mut selector = makers.selector()?;
+    selector.register_listener(&mut listener, token)?;
+    let _peer = makers.connect(listener.local_address()?)?;
+    await_event(makers, &mut selector, |event| event.token == token && event.readable)
+}
+
+fn rearmed_listener_has_the_new_token<M: Makers>(makers: &mut M) -> Outcome {
+    let (mut selector, mut listener) = drained_listener(makers)?;
+    selector.rearm_listener(&mut listener, SECOND)?;
+    let _peer = makers.connect(listener.local_address()?)?;
+    await_event(makers, &mut selector, |event| event.token == SECOND && event.readable)
+}
+
+fn dropped_listener_tears_who_waits<M: Makers>(makers: &mut M) -> Outcome {
+    let listener = makers.listen()?;
+    let mut peer = makers.connect(listener.local_address()?)?;
+    drop(listener);
+    match peer.read(&mut [0; 8]) {
+        Err(error) if error.kind() == ErrorKind::ConnectionReset => Ok(()),
+        outcome => Err(format!("who waited at a dropped listener reads {outcome:?}").into()),
+    }
+}
+
+fn dropped_listener_leaves_the_accepted<M: Makers>(makers: &mut M) -> Outcome {
+    let mut listener = makers.listen()?;
+    let mut peer = makers.connect(listener.local_address()?)?;
+    let mut connection = accept(makers, &mut listener)?;
+    drop(listener);
+    let mut selector = makers.selector()?;
+    selector.register(&mut connection, FIRST, Interest::Readable)?;
+    peer.write_all(b"hello")?;
+    await_event(makers, &mut selector, |event| event.token == FIRST && event.readable)?;
+    let read = connection.read(&mut [0; 8]);
+    let is_alive = match &read {
+        Ok(count) => *count > 0,
+        Err(error) => error.kind() == ErrorKind::WouldBlock,
+    };
+    ensure!(is_alive, "the accepted connection reads {read:?}");
+    Ok(())
+}
+
+fn files_share_the_descriptors<M: Makers>(makers: &mut M) -> Outcome {
+    let path = makers.directory().join("00000000000000000000.log");
+    let disk = makers.disk();
+    makers.forbid_descriptors(true);
+    let refused = disk.open(&path, OpenMode::Create).is_err();
+    makers.forbid_descriptors(false);
+    ensure!(refused, "a file is opened without a descriptor");
+    disk.open(&path, OpenMode::Create)?;
     Ok(())
 }

@@ -200,13 +200,13 @@ pub(super) fn poll<M: Makers>(
 pub(super) fn await_event<M: Makers>(
     makers: &mut M,
     selector: &mut M::Selector,
-    wanted: impl Fn(&Event) -> bool,
+    mut wanted: impl FnMut(&Event) -> bool,
 ) -> Outcome {
     let mut events = Vec::new();
     for _ in 0..POLLS {
         events.clear();
         poll(makers, selector, &mut events, Patience::Long)?;
-        if events.iter().any(&wanted) {
+        if events.iter().any(&mut wanted) {
             return Ok(());
         }
     }

@@ -20,7 +20,7 @@ use crate::world::Crash;
 const SEEDS: u64 = 60;
 
 /// Every clause that only simulated makers can be asked.
-pub fn simulated_clauses() -> Vec<SimulatedClause> {
+pub(super) fn simulated_clauses() -> Vec<SimulatedClause> {
     table! { SimulatedClause:
         synced_bytes_survive, SyncIgnored,
             "Bytes synced before a power cut are there after it.";

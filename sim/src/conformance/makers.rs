@@ -45,7 +45,7 @@ pub trait Makers {
     fn poll(&mut self, selector: &mut Self::Selector, events: &mut Vec<Event>, patience: Patience) -> io::Result<()>;
     /// Polls once and says whether the poll ended before its time.
     fn poll_ends_early(&mut self, selector: &mut Self::Selector, events: &mut Vec<Event>) -> io::Result<bool>;
-    /// From now on no socket can be opened, or again.
+    /// From now on no socket and no file can be opened, or again.
     fn forbid_descriptors(&mut self, forbidden: bool);
     /// The disk under test.
     fn disk(&self) -> Arc<dyn Disk>;
@@ -134,7 +134,7 @@ impl Makers for SimMakers {
     }
 
     fn forbid_descriptors(&mut self, forbidden: bool) {
-        self.world.set_descriptors_max(if forbidden { 0 } else { u64::MAX });
+        self.world.forbid_descriptors(forbidden);
     }
 
     fn disk(&self) -> Arc<dyn Disk> {

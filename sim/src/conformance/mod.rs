@@ -7,11 +7,14 @@
 mod accepting;
 mod bench;
 mod crashes;
+mod ends;
 mod files;
 mod makers;
 mod readiness;
+mod registering;
 mod sending;
 mod streams;
+mod troubles;
 
 use std::io;
 
@@ -19,7 +22,6 @@ use klamm::env::DiskError;
 
 use crate::flaw::Flaw;
 
-pub use crashes::simulated_clauses;
 pub use makers::{Makers, Patience, Peer, SimMakers, SimPeer, Worlds};
 
 /// Why a clause does not hold.
@@ -81,9 +83,18 @@ pub struct SimulatedClause {
 pub fn clauses<M: Makers>() -> Vec<Clause<M>> {
     let mut clauses = accepting::clauses();
     clauses.extend(readiness::clauses());
+    clauses.extend(registering::clauses());
     clauses.extend(streams::clauses());
+    clauses.extend(ends::clauses());
     clauses.extend(sending::clauses());
     clauses.extend(files::clauses());
+    clauses
+}
+
+/// Every clause that only simulated makers can be asked.
+pub fn simulated_clauses() -> Vec<SimulatedClause> {
+    let mut clauses = crashes::simulated_clauses();
+    clauses.extend(troubles::simulated_clauses());
     clauses
 }
 

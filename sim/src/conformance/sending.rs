@@ -27,6 +27,10 @@ pub(super) fn clauses<M: Makers>() -> Vec<Clause<M>> {
             "A file that was removed while open is still sent.";
         sent_range_keeps_its_place, ShortWriteOverstates,
             "Bytes, a range of a file and bytes again arrive in that order.";
+        sending_nothing_is_nothing, EmptyWriteBlocks,
+            "Sending no bytes of a file sends nothing and is no error.";
+        sending_after_shutdown_is_broken_pipe, WriteAfterShutdownSucceeds,
+            "Sending a file after shutting the write side is a broken pipe.";
     }
 }
 
@@ -140,4 +144,22 @@ fn sent_range_keeps_its_place<M: Makers>(makers: &mut M) -> Outcome {
     ensure!(read == b"before middle after", "{:?} came", String::from_utf8_lossy(&read));
     ensure!(pair.peer.read(&mut [0; 1])? == 0, "more came");
     Ok(())
+}
+
+fn sending_nothing_is_nothing<M: Makers>(makers: &mut M) -> Outcome {
+    let (file, _) = file_of(makers, b"something")?;
+    let mut pair = Pair::registered(makers)?;
+    let sent = pair.connection.send_file(&*file, 4, 0)?;
+    ensure!(sent == 0, "{sent} bytes of nothing sent");
+    Ok(())
+}
+
+fn sending_after_shutdown_is_broken_pipe<M: Makers>(makers: &mut M) -> Outcome {
+    let (file, _) = file_of(makers, b"something")?;
+    let mut pair = Pair::registered(makers)?;
+    pair.connection.shutdown(Shutdown::Write)?;
+    match pair.connection.send_file(&*file, 0, 9) {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        outcome => Err(format!("sending after shutting the write side: {outcome:?}").into()),
+    }
 }

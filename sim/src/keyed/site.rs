@@ -15,6 +15,8 @@ pub enum SiteKind {
 
 /// Everyday faults, of which a run bears many.
 const COMMON: SiteKind = SiteKind::Fault([10_000, 100_000, 500_000]);
+/// Faults that befall a connection or a peer once and for all.
+const FATE: SiteKind = SiteKind::Fault([10_000, 50_000, 200_000]);
 /// Faults that cost a connection, a poll or a request.
 const RARE: SiteKind = SiteKind::Fault([1_000, 10_000, 50_000]);
 /// Faults that cost a partition or the process.
@@ -95,6 +97,25 @@ sites! {
     WritableLate = 16, COMMON;
     /// What one event could say comes as two, so that the second may name one who left because of the first.
     EventSplit = 17, COMMON;
+    /// A sleep lasts longer than it should: the timer has slack, or the processor is somebody else's.
+    TimerLate = 18, COMMON;
+    /// A sleeper wakes although nobody woke it, as the system's waits may.
+    WokenForNothing = 19, COMMON;
+    /// The selector is as kind as epoll throughout the run: each arrival is an edge, and events tell all that holds; without it only
+    /// what mio promises is there.
+    LinuxLike = 20, SiteKind::Fault([300_000, 500_000, 700_000]);
+    /// For a while nothing new can be watched (ENOSPC): the user's watches are used up.
+    WatchesExhausted = 21, RARE;
+    /// Re-arming a listener fails (out of memory).
+    RearmFails = 22, COMMON;
+    /// No selector can be made: its descriptor is one too many (EMFILE).
+    SelectorFails = 23, GRAVE;
+    /// Polls fail, one after the other.
+    PollFailsOn = 24, GRAVE;
+    /// Taking a connection out of its selector fails.
+    DeregisterFails = 25, COMMON;
+    /// The machine is busy and the next poll comes late, so that it finds the events of many.
+    EventsGathered = 26, RARE;
 
     /// A read returns less than there is.
     ShortRead = 100, COMMON;
@@ -114,6 +135,32 @@ sites! {
     SmallBuffers = 107, COMMON;
     /// A clog of a connection: nothing arrives for a while.
     Clogged = 108, RARE;
+    /// What was written at once is cut where parsers err: inside the length, inside the header, or just before the last byte.
+    SegmentCutNearEdge = 109, COMMON;
+    /// A read ends there too: after a byte or three, or just before the last one.
+    ReadCutNearEdge = 110, COMMON;
+    /// Pieces wait for each other and arrive at once: the network card merges them, or Nagle's algorithm does.
+    SegmentsGathered = 111, RARE;
+    /// The broker's send buffer is small (`socket.send.buffer.bytes`, or memory is scarce).
+    SmallSendBuffer = 112, COMMON;
+    /// A client's bytes drip, a few at a time.
+    SlowSender = 113, FATE;
+    /// A link has little bandwidth.
+    LittleBandwidth = 114, FATE;
+    /// A peer is far away, on all of its connections.
+    SlowPeer = 115, FATE;
+    /// Several connections are clogged one after the other, and freed in another order: a switch that is overloaded.
+    Swizzled = 116, RARE;
+    /// A bit flips on a link that nothing protects.
+    BitFlipped = 117, COMMON;
+    /// A write fails with an error that nobody expects there.
+    ConnectionWriteFails = 118, GRAVE;
+    /// A read fails with an error that nobody expects there.
+    ConnectionReadFails = 119, GRAVE;
+    /// For a while the reads of a connection bring one byte each.
+    OneByteReads = 120, FATE;
+    /// A peer's window is shut for long: its process does not read.
+    WindowShut = 121, FATE;
 
     /// A reset overtakes the bytes before it.
     ResetOvertakes = 200, COMMON;
@@ -123,6 +170,20 @@ sites! {
     AddressUnknown = 202, RARE;
     /// Setting the options of an accepted connection fails.
     ConfigureFails = 203, RARE;
+    /// Something between the peers tears their connection: a firewall that has forgotten it.
+    TornBetween = 204, FATE;
+    /// A peer that had vanished is back, and answers what is sent to it by a reset: its machine has started again.
+    VanishedPeerResets = 205, COMMON;
+    /// The end of the stream is lost and sent again, so that the other side may close meanwhile.
+    EndLate = 206, COMMON;
+    /// A peer is out of reach, and after a while the kernel says so (ETIMEDOUT, EHOSTUNREACH).
+    PeerUnreachable = 207, FATE;
+    /// An end or a reset comes with the bytes before it, so that one poll shows both.
+    EndWithData = 208, COMMON;
+    /// Nothing passes any more, in either direction, and nobody says so.
+    BlackHole = 209, FATE;
+    /// Nothing passes any more in one direction.
+    OneWayHole = 210, FATE;
 
     /// No descriptor is left in the process (EMFILE).
     AcceptProcessLimit = 300, RARE;
@@ -134,6 +195,24 @@ sites! {
     SpuriousAccept = 303, COMMON;
     /// How long a connect takes.
     ConnectDelay = 304, SiteKind::Value;
+    /// A connect is refused, as by a firewall.
+    ConnectRefused = 305, RARE;
+    /// A connect hangs: its first packet is lost and sent again only after seconds.
+    ConnectHangs = 306, RARE;
+    /// A connection is torn right after its accept.
+    ResetAfterAccept = 307, RARE;
+    /// For a while no descriptor is to be had, for sockets and for files (EMFILE, ENFILE); who waits goes on waiting, without a new edge.
+    DescriptorsExhausted = 308, RARE;
+    /// The process may have few descriptors more than it has, for sockets and files together (EMFILE).
+    DescriptorLimit = 309, COMMON;
+    /// The kernel lets few connections wait (`somaxconn`).
+    SmallBacklog = 310, COMMON;
+    /// Many strangers connect at the same instant.
+    ConnectStorm = 311, RARE;
+    /// A stranger connects and is gone before anybody has accepted it.
+    ConnectAndVanish = 312, FATE;
+    /// The port is still held by another process (EADDRINUSE).
+    ListenFails = 313, RARE;
 
     /// An append tears and reports an input/output error.
     AppendFails = 400, GRAVE;
