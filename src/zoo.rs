@@ -69,6 +69,8 @@ bugs! {
     SessionForgetsRecords = "fetch session forgets records";
     /// A decision about the cluster is answered with the next sync, whichever log that is of.
     DecisionBeforeFsync = "topic created before fsync";
+    /// What looks damaged is cut off at the first look, though a second one would find it whole.
+    DamageBelievedAtOnce = "damage believed at once";
 }
 
 #[cfg(feature = "zoo")]

@@ -9,20 +9,25 @@ pub mod trace; // one number for everything that happened
 
 pub mod checker; // what must be true of every run
 pub mod client; // hostile, deterministic clients of the broker
+pub mod crash_points; // a broker that goes down at every effect in turn
 pub mod pipeline; // a broker that takes bytes from a fuzzer
 pub mod run; // one seed from start to verdict
 
 mod actor;
 mod broker_machine;
 mod client_socket;
+mod clock_faults;
 mod disk_calls;
 mod disk_crash;
+mod disk_medium;
+mod disk_space;
 mod disk_state;
 mod errno;
 mod flaw;
 mod flight;
 mod inode;
 mod kernel;
+mod ledger;
 mod network_state;
 mod plan;
 mod scheduler;
@@ -39,6 +44,7 @@ mod world;
 
 pub use client_socket::{ClientReadiness, ClientSocket};
 pub use flaw::Flaw;
+pub use ledger::Destroyed;
 pub use sim_clock::SimClock;
 pub use sim_connection::SimConnection;
 pub use sim_disk::{DeferredSync, SimDisk};

@@ -9,6 +9,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use klamm_sim::WorldOptions;
 use klamm_sim::checker::ViolationClass;
+use klamm_sim::crash_points::{CrashPoints, crash_points};
 use klamm_sim::run::{RunReport, run};
 
 use log_lines::LogLines;
@@ -42,6 +43,15 @@ enum Command {
         #[arg(long)]
         log: bool,
     },
+    /// Lets the broker go down before each effect of a short work on the disk, and before each effect of the recovery. Exit status as for run.
+    CrashPoints {
+        /// The work.
+        #[arg(long, default_value = "1")]
+        seed: String,
+        /// The process is killed too, not only the power cut.
+        #[arg(long)]
+        both: bool,
+    },
     /// Plants known bugs into the broker, one at a time, and counts the seeds until each is found.
     #[cfg(feature = "zoo")]
     Zoo {
@@ -64,14 +74,34 @@ fn main() -> ExitCode {
         Command::Run { seed, seeds, log } => match parse_seed(&seed) {
             Some(first) if log => tracing::subscriber::with_default(LogLines, || run_seeds(first, seeds)),
             Some(first) => run_seeds(first, seeds),
-            None => {
-                eprintln!("'{seed}' is no seed: a seed is a number such as 17 or 0x1f");
-                ExitCode::from(EXIT_USAGE)
-            }
+            None => no_seed(&seed),
+        },
+        Command::CrashPoints { seed, both } => match parse_seed(&seed) {
+            Some(seed) => visit_crash_points(seed, both),
+            None => no_seed(&seed),
         },
         #[cfg(feature = "zoo")]
         Command::Zoo { bug, trials, seeds } => zoo::visit(bug.as_deref(), trials, seeds),
     }
+}
+
+fn no_seed(text: &str) -> ExitCode {
+    eprintln!("'{text}' is no seed: a seed is a number such as 17 or 0x1f");
+    ExitCode::from(EXIT_USAGE)
+}
+
+fn visit_crash_points(seed: u64, both: bool) -> ExitCode {
+    println!("seed={seed}");
+    let found = crash_points(seed, both);
+    for (points, violation) in &found.violations {
+        println!("  down before effect {points:?}: {violation}");
+    }
+    let (CrashPoints { effects, recovery_effects, runs, .. }, failed) = (&found, found.violations.len());
+    let verdict = if failed == 0 { "ok" } else { "FAILED" };
+    println!(
+        "{verdict} seed={seed} effects={effects} recovery_effects={recovery_effects} runs={runs} violations={failed}"
+    );
+    found.violations.first().map_or(ExitCode::SUCCESS, |(_, violation)| ExitCode::from(exit_status(violation.class())))
 }
 
 fn parse_seed(text: &str) -> Option<u64> {

@@ -117,6 +117,9 @@ fn layout(seed: u64) -> Layout {
         "offsets.topic.num.partitions=2".to_string(),
         "group.initial.rebalance.delay.ms=20".to_string(),
         "group.min.session.timeout.ms=100".to_string(),
+        // What goes by wall time is not what a jump of the wall clock is to find.
+        "log.message.timestamp.after.max.ms=9223372036854775807".to_string(),
+        "producer.id.expiration.ms=2147483647".to_string(),
         format!("num.partitions={}", draw.part(3).between(1, 3)),
         format!("log.index.interval.bytes={}", one_of(draw.part(6), &[0, 100, 4_096])),
     ];

@@ -10,10 +10,13 @@ use klamm_sim::run::run;
 
 #[test]
 fn every_fault_fires_in_some_run() {
-    let mut missing: BTreeSet<Site> =
-        Site::ALL.iter().filter(|site| matches!(site.kind(), SiteKind::Fault(_))).copied().collect();
+    let mut missing: BTreeSet<Site> = Site::ALL
+        .iter()
+        .filter(|site| matches!(site.kind(), SiteKind::Fault(_) | SiteKind::Fate(_)))
+        .copied()
+        .collect();
     let mut seed = 0;
-    while !missing.is_empty() && seed < 600 {
+    while !missing.is_empty() && seed < 2_000 {
         let swarm = Swarm::with_mode(seed, Mode::AllOn);
         let report = run(WorldOptions { seed, swarm, overrides: Overrides::default(), flaw: None });
         for fault in &report.fired {
