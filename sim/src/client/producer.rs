@@ -304,7 +304,7 @@ impl Producer {
 
     /// What is right is refused only if something is wrong with the disk.
     fn check_cause(&self, context: &mut ClientContext<'_>, batch: &Batch, error: ErrorCode) {
-        if context.is_disk_sound {
+        if context.is_disk_sound && !context.history.destroyed().is_touched(batch.partition) {
             let value = Value { client: self.profile.client, sequence: batch.first_value };
             context.history.violate(Violation::RefusedWithoutCause { value, error });
         }

@@ -207,9 +207,9 @@ sites! {
     /// A sync never completes: the controller hangs, and so does who waits for it.
     SyncNeverCompletes = 438, GRAVE;
     /// A directory is gone after a restart: a mount is missing, or somebody removed it.
-    DirectoryVanished = 439, GRAVE;
+    DirectoryVanished = 439, RARE;
     /// A directory holds an older state after a restart: somebody restored a backup.
-    DirectoryStale = 440, GRAVE;
+    DirectoryStale = 440, RARE;
     /// The disk's own cache lied about a flush: bytes that were synced are gone after a power cut, be there a mark of a clean shutdown.
     CacheLies = 441, GRAVE;
 
