@@ -69,6 +69,12 @@ bugs! {
     SessionForgetsRecords = "fetch session forgets records";
     /// A decision about the cluster is answered with the next sync, whichever log that is of.
     DecisionBeforeFsync = "topic created before fsync";
+    /// What looks damaged is cut off at the first look, though a second one would find it whole.
+    DamageBelievedAtOnce = "damage believed at once";
+    /// A torn batch at the start of a segment is taken for one of an old format, and the partition stays offline.
+    TornTakenForOld = "torn batch taken for an old format";
+    /// Records that are gone behind a mark of a clean shutdown are not missed: no new leader epoch tells their readers.
+    LossTakenForClean = "loss behind a clean shutdown not missed";
 }
 
 #[cfg(feature = "zoo")]

@@ -145,9 +145,6 @@ impl Capsule {
             return Err(CapsuleError::Format(text.format));
         }
         let mut values = BTreeMap::new();
-        for fault in &text.faults {
-            values.insert(Select::One(parse_fault(fault).ok_or_else(|| unknown("fault", fault))?), 1);
-        }
         for (name, value) in &text.values {
             values.insert(Select::Site(Site::from_name(name).ok_or_else(|| unknown("value", name))?), *value);
         }
@@ -158,11 +155,15 @@ impl Capsule {
             Ok::<_, CapsuleError>((client, *most))
         });
         let seed = text.seed.parse().map_err(|_| unknown("seed", &text.seed))?;
+        let faults = text.faults.iter().map(|fault| parse_fault(fault).ok_or_else(|| unknown("fault", fault)));
+        let faults = faults.collect::<Result<Vec<Key>, _>>()?;
         let overrides = Overrides { values, ..Overrides::default() };
+        let mut world = WorldOptions { seed, swarm: Swarm::calm(), overrides, flaw: None };
+        world.fire_only(&faults);
         Ok(Capsule {
             scenario: Scenario {
                 profile: Profile::from_name(&text.profile).ok_or_else(|| unknown("profile", &text.profile))?,
-                world: WorldOptions { seed, swarm: Swarm::calm(), overrides, flaw: None },
+                world,
                 reduction: Reduction {
                     operations: operations.collect::<Result<_, _>>()?,
                     simple: simple.collect::<Result<_, _>>()?,
@@ -182,8 +183,8 @@ impl Capsule {
 
     /// The faults that it sets to fire.
     pub fn faults(&self) -> impl Iterator<Item = Key> + '_ {
-        self.scenario.world.overrides.values.keys().filter_map(|select| match select {
-            Select::One(key) if key.site.is_fault() => Some(*key),
+        self.scenario.world.overrides.values.iter().filter_map(|(select, value)| match select {
+            Select::One(key) if key.site.is_fault() && *value != 0 => Some(*key),
             _ => None,
         })
     }

@@ -38,9 +38,8 @@ impl Kernel {
             Some(node) => node,
             None if creates => {
                 let (parent, name) = self.disk.parent(path).ok_or_else(|| not_found(path))?;
-                if self.fault(Site::EntryFull, entity).is_some() {
-                    return Err(DiskError::Full { path: path.to_path_buf() });
-                }
+                self.check_mount("open", path)?;
+                self.check_entry(path, entity)?;
                 if !self.lives_to_next_effect() {
                     return Err(dead("open", path));
                 }
@@ -69,18 +68,10 @@ impl Kernel {
             return Err(dead("append", path));
         }
         let total: u64 = pieces.iter().map(|piece| piece.len() as u64).sum();
-        let inode = self.disk.file(node).expect("an open file has a node");
-        let entity = inode.entity;
-        let room = self.disk.capacity.saturating_sub(self.disk.used);
-        let (limit, error) = if let Some(draw) = self.fault(Site::AppendFull, entity) {
-            (draw.below(total), Some(DiskError::Full { path: path.to_path_buf() }))
-        } else if total > room && !self.flawed(Flaw::SpaceNeverEnds) {
-            (room, Some(DiskError::Full { path: path.to_path_buf() }))
-        } else if let Some(draw) = self.fault(Site::AppendFails, entity) {
-            (draw.below(total), Some(failure("append", path, errno::EIO)))
-        } else {
-            (total, None)
-        };
+        let entity = self.disk.file(node).expect("an open file has a node").entity;
+        self.check_mount("append", path)?;
+        self.wait_for_disk(entity);
+        let (limit, error) = self.take_append(path, entity, total);
         self.note(TraceKind::Append, entity, limit);
         let overwrites = self.flawed(Flaw::AppendOverwrites);
         let skips_second = self.flawed(Flaw::AppendSkipsSecondPiece);
@@ -111,6 +102,7 @@ impl Kernel {
         }
         let inode = self.disk.file(node).expect("an open file has a node");
         let (entity, before) = (inode.entity, inode.data.len() as u64);
+        self.check_mount("truncate", path)?;
         if self.fault(Site::TruncateFails, entity).is_some() {
             return Err(failure("truncate", path, errno::EIO));
         }
@@ -133,9 +125,8 @@ impl Kernel {
         let (target, to_name) = self.disk.parent(to).ok_or_else(|| not_found(to))?;
         let node = self.disk.lookup(from).ok_or_else(|| not_found(from))?;
         let entity = entity_of(from);
-        if self.fault(Site::EntryFull, entity).is_some() {
-            return Err(DiskError::Full { path: from.to_path_buf() });
-        }
+        self.check_mount("rename", from)?;
+        self.check_entry(from, entity)?;
         if !self.lives_to_next_effect() {
             return Err(dead("rename", from));
         }
@@ -182,6 +173,7 @@ impl Kernel {
     pub(crate) fn unlink(&mut self, path: &Path) -> Result<(), DiskError> {
         let node = self.disk.lookup(path).ok_or_else(|| not_found(path))?;
         let (parent, name) = self.disk.parent(path).ok_or_else(|| not_found(path))?;
+        self.check_mount("remove", path)?;
         if !self.lives_to_next_effect() {
             return Err(dead("remove", path));
         }
@@ -228,18 +220,41 @@ impl Kernel {
         }
         let inode = self.disk.file(covered.node).expect("an open file has a node");
         let entity = inode.entity;
-        if let Some(draw) = self.fault(Site::SyncFails, entity) {
-            let (clean, heals) = (draw.below(2) == 0, self.flawed(Flaw::FailedSyncHeals));
+        if let Some(error) = self.fail_sync(covered.node, entity, path) {
+            return Err(error);
+        }
+        let is_dirty =
+            self.disk.file(covered.node).is_some_and(|inode| inode.is_fragile && inode.shared < covered.bytes);
+        if is_dirty && self.fault(Site::SyncErrorElsewhere, entity).is_some() {
             let inode = self.disk.file(covered.node).expect("it was there a moment ago");
-            inode.poisoned = true;
-            if clean && !heals {
-                inode.lost_as_clean();
-            }
-            return Err(failure("sync", path, errno::EIO));
+            let (from, to) = (inode.shared, inode.data.len());
+            self.destroy(covered.node, Site::SyncErrorElsewhere, from, to);
+            self.disk.file(covered.node).expect("it was there a moment ago").lost_as_clean();
         }
         self.note(TraceKind::Sync, entity, covered.bytes as u64);
         self.apply_sync(covered);
         Ok(())
+    }
+
+    /// Why a sync fails, and what becomes of the pages.
+    fn fail_sync(&mut self, node: NodeId, entity: u64, path: &Path) -> Option<DiskError> {
+        let error = match self.check_mount("sync", path) {
+            Err(error) => error,
+            Ok(()) if self.fault(Site::SyncFails, entity).is_some() => {
+                self.disk.file(node)?.poisoned = true;
+                return Some(failure("sync", path, errno::EIO));
+            }
+            Ok(()) if self.fault(Site::SyncLosesPages, entity).is_some() => failure("sync", path, errno::EIO),
+            Ok(()) if self.fault(Site::SyncFull, entity).is_some() => DiskError::Full { path: path.to_path_buf() },
+            Ok(()) => return None,
+        };
+        let heals = self.flawed(Flaw::FailedSyncHeals);
+        let inode = self.disk.file(node)?;
+        inode.poisoned = true;
+        if !heals {
+            inode.lost_as_clean();
+        }
+        Some(error)
     }
 
     pub(crate) fn apply_sync(&mut self, covered: Covered) {

@@ -11,10 +11,16 @@ use crate::inode::{Inode, SECTOR_BYTES};
 use crate::kernel::Kernel;
 use crate::keyed::{Draw, Site};
 use crate::trace::TraceKind;
+use crate::world::Crash;
 
 impl Kernel {
     /// The process is gone, the machine stays: what was written is still seen, what was not synced is still in danger.
     pub(crate) fn disk_process_dies(&mut self) {
+        self.cache_forgets();
+        self.medium_shows(Crash::Process);
+    }
+
+    fn cache_forgets(&mut self) {
         if !self.flawed(Flaw::LockOutlivesProcess) {
             self.disk.locks.clear();
         }
@@ -35,6 +41,7 @@ impl Kernel {
         if self.flawed(Flaw::KillLosesWritten) {
             self.lose_unsynced();
         }
+        self.disk.read_only_until = None;
     }
 
     fn lose_unsynced(&mut self) {
@@ -48,7 +55,7 @@ impl Kernel {
 
     /// The machine loses its power.
     pub(crate) fn disk_power_fails(&mut self) {
-        self.disk_process_dies();
+        self.cache_forgets();
         self.disk.crashes += 1;
         let nodes: Vec<NodeId> = self.disk.nodes.keys().copied().collect();
         for node in &nodes {
@@ -57,19 +64,45 @@ impl Kernel {
         self.crash_entries(&nodes);
         self.forget_unreachable();
         self.note(TraceKind::Crash, 0, self.disk.crashes);
+        self.medium_shows(Crash::Power);
     }
 
     fn crash_file(&mut self, node: NodeId) {
         let Some(inode) = self.disk.file(node).filter(|inode| inode.is_dirty()) else { return };
-        let entity = inode.entity;
-        let draw = self.value(Site::CrashFile, entity);
-        let keeps = self.flawed(Flaw::PowerKeepsUnsynced);
-        let whole = self.flawed(Flaw::PowerNeverTears);
-        let inode = self.disk.file(node).expect("the file was there a moment ago");
-        let image = if keeps { inode.data.clone() } else { torn_image(inode, draw, whole) };
+        let (entity, written) = (inode.entity, inode.data.clone());
+        let image = if self.flawed(Flaw::PowerKeepsUnsynced) { written } else { self.left_of(node, entity) };
         self.trace.note(TraceKind::Left, entity, 0);
         self.trace.bytes(&image);
         self.disk.file(node).expect("the file was there a moment ago").replace(image);
+    }
+
+    /// What a power cut leaves of a file: its durable bytes, and of the rest what chance says.
+    fn left_of(&mut self, node: NodeId, entity: u64) -> Vec<u8> {
+        let tears = !self.flawed(Flaw::PowerNeverTears);
+        let inode = self.disk.file(node).expect("the file was there a moment ago");
+        let (shared, has_old_tail) = (inode.shared, !inode.old_tail.is_empty());
+        let is_unsynced = shared < inode.data.len();
+        let is_undone = has_old_tail && self.fate(Site::TruncateUndone, entity).is_some();
+        let is_lost = is_unsynced && self.fate(Site::UnsyncedLost, entity).is_some();
+        let torn: Vec<(Site, Draw)> = if is_unsynced && !is_lost && tears {
+            TEARS.into_iter().filter_map(|site| Some((site, self.fate(site, entity)?))).collect()
+        } else {
+            Vec::new()
+        };
+        let inode = self.disk.file(node).expect("the file was there a moment ago");
+        let durable = inode.durable();
+        let mut image = inode.data.clone();
+        image[..shared].copy_from_slice(&durable[..shared]);
+        if is_lost {
+            image.truncate(shared);
+        }
+        for (site, draw) in torn {
+            tear(inode, &durable, &mut image, site, draw);
+        }
+        if is_undone && let Some(old) = durable.get(image.len()..) {
+            image.extend_from_slice(old);
+        }
+        image
     }
 
     /// Decides which changes of each directory came through, and shows the result as the directory.
@@ -83,9 +116,11 @@ impl Kernel {
             let entity = directory.entity;
             let has_changes = !pending.is_empty();
             if has_changes {
-                let draw = self.value(Site::CrashDirectory, entity);
+                let lost = if keeps { None } else { self.fate(Site::EntryLost, entity) };
+                let kept = kept_changes(&pending, lost);
+                let doubles = self.doubled(&kept, entity);
                 let directory = self.disk.directory(*node).expect("the directory was there a moment ago");
-                for change in kept_changes(&pending, draw, keeps) {
+                for change in kept {
                     if let EntryChange::Unlink { name, node: child, moved_to: Some(target) } = change {
                         moved.push((*node, name.clone(), *child, *target));
                     }
@@ -96,6 +131,7 @@ impl Kernel {
                         directory.durable.remove(to);
                     }
                 }
+                directory.durable.extend(doubles);
             }
             let directory = self.disk.directory(*node).expect("the directory was there a moment ago");
             directory.entries = directory.durable.clone();
@@ -119,6 +155,14 @@ impl Kernel {
         }
     }
 
+    /// The old name of the last file that was renamed, if the power went when only the new one had come.
+    fn doubled(&mut self, kept: &[&EntryChange], entity: u64) -> Option<(String, NodeId)> {
+        let Some(EntryChange::Rename { from, node, .. }) = kept.last() else { return None };
+        self.disk.file(*node)?;
+        self.fate(Site::RenameHalfDone, entity)?;
+        Some((from.clone(), *node))
+    }
+
     fn forget_unreachable(&mut self) {
         let reachable: BTreeSet<NodeId> = self.disk.below(ROOT).into_iter().collect();
         self.disk.nodes.retain(|node, _| reachable.contains(node));
@@ -139,16 +183,13 @@ impl Kernel {
     }
 }
 
-/// The changes that came through: all, none, a prefix, or (where the file system keeps no order) any.
-fn kept_changes(pending: &[EntryChange], draw: Draw, keeps: bool) -> Vec<&EntryChange> {
-    if keeps {
-        return pending.iter().collect();
-    }
+/// The changes that came through: all, or if some are lost, none, a prefix, or (where the file system keeps no order) any.
+fn kept_changes(pending: &[EntryChange], lost: Option<Draw>) -> Vec<&EntryChange> {
+    let Some(draw) = lost else { return pending.iter().collect() };
     let count = pending.len() as u64;
-    match draw.below(4) {
+    match draw.below(3) {
         0 => Vec::new(),
-        1 => pending.iter().collect(),
-        2 => {
+        1 => {
             let prefix = usize::try_from(draw.part(0).below(count + 1)).unwrap_or(0);
             pending.iter().take(prefix).collect()
         }
@@ -160,51 +201,48 @@ fn kept_changes(pending: &[EntryChange], draw: Draw, keeps: bool) -> Vec<&EntryC
     }
 }
 
-/// What a power cut leaves of a file: its durable bytes, and of the rest what chance says.
-fn torn_image(inode: &Inode, draw: Draw, whole: bool) -> Vec<u8> {
-    let durable = inode.durable();
-    let mut written = inode.data.clone();
-    let holes = durable.get(..inode.shared).unwrap_or_default();
-    written[..holes.len()].copy_from_slice(holes);
-    match draw.below(if whole { 2 } else { 6 }) {
-        0 => durable,
-        1 => written,
-        2 => {
-            // The new bytes up to any point, then nothing: a cut in the middle of an append.
-            let unsynced = (written.len() - inode.shared) as u64;
-            let kept = usize::try_from(draw.part(0).below(unsynced + 1)).unwrap_or(0);
-            written.truncate(inode.shared + kept);
-            written
+/// How bytes that were not synced are torn.
+const TEARS: [Site; 5] =
+    [Site::SectorTorn, Site::WritesReordered, Site::TailZeroed, Site::TailGarbage, Site::SizeOutOfStep];
+
+/// Tears what lies behind the shared part of a file's image in one way.
+fn tear(inode: &Inode, durable: &[u8], image: &mut Vec<u8>, site: Site, draw: Draw) {
+    let shared = inode.shared;
+    let unsynced = image.len().saturating_sub(shared) as u64;
+    let from = shared + usize::try_from(draw.below(unsynced)).unwrap_or(0);
+    match site {
+        Site::SectorTorn => image.truncate(from),
+        Site::TailZeroed => image[from..].fill(0),
+        Site::SizeOutOfStep if draw.part(0).below(2) == 0 => image.truncate(shared),
+        Site::SizeOutOfStep => {
+            // A length from before a cut.
+            let ghost = inode.ghost.as_ref().map_or(0, |(from, ghost)| from + ghost.len());
+            image.truncate(shared);
+            image.resize(inode.data.len().max(durable.len()).max(ghost), 0);
         }
-        style => by_sector(inode, &durable, written, draw, style),
+        _ => {
+            let mut at = if site == Site::WritesReordered { shared } else { from };
+            for index in 1.. {
+                if at >= image.len() {
+                    break;
+                }
+                let end = ((at / SECTOR_BYTES + 1) * SECTOR_BYTES).min(image.len());
+                let sector = &mut image[at..end];
+                match draw.part(index).below(2) {
+                    0 if site == Site::WritesReordered => {}
+                    1 if site == Site::TailGarbage => fill_with_rubbish(sector, draw.part(index)),
+                    _ => old_bytes(inode, durable, at, sector),
+                }
+                at = end;
+            }
+        }
     }
 }
 
-/// Each sector after the shared part on its own: new bytes, old ones, zeroes or rubbish; and a length of its own.
-fn by_sector(inode: &Inode, durable: &[u8], mut image: Vec<u8>, draw: Draw, style: u64) -> Vec<u8> {
-    let lengths = [durable.len().max(inode.shared), image.len(), image.len().max(durable.len())];
-    let length = lengths[usize::try_from(draw.part(0).below(3)).unwrap_or(1)];
-    image.resize(length, 0);
-    let mut at = inode.shared;
-    let mut index = 1;
-    while at < length {
-        let end = (at / SECTOR_BYTES + 1).saturating_mul(SECTOR_BYTES).min(length);
-        let choice = if style == 3 { draw.part(index).below(2) } else { draw.part(index).below(4) };
-        let sector = &mut image[at..end];
-        match choice {
-            0 => {}
-            1 => sector.fill(0),
-            2 => old_bytes(inode, durable, at, sector),
-            _ => {
-                for (offset, byte) in (0..).zip(sector.iter_mut()) {
-                    *byte = u8::try_from(draw.part(index << 16 | offset).below(256)).unwrap_or(0);
-                }
-            }
-        }
-        at = end;
-        index += 1;
+fn fill_with_rubbish(sector: &mut [u8], draw: Draw) {
+    for (offset, byte) in (0..).zip(sector.iter_mut()) {
+        *byte = u8::try_from(draw.part(offset).below(256)).unwrap_or(0);
     }
-    image
 }
 
 /// What lay at this place before: durable bytes that a cut took away, or bytes that were cut before a sync.

@@ -5,7 +5,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use klamm::types::Instant;
+
+use crate::disk_medium::Backup;
+use crate::disk_space::WIDE_BYTES;
 use crate::inode::Inode;
+use crate::ledger::Ledger;
 
 /// A file's or directory's number; never reused.
 pub(crate) type NodeId = u64;
@@ -41,6 +46,8 @@ pub(crate) struct Directory {
     pub(crate) entries: BTreeMap<String, NodeId>,
     pub(crate) durable: BTreeMap<String, NodeId>,
     pub(crate) pending: Vec<EntryChange>,
+    /// It lies on a part of the disk that may lose what was synced.
+    pub(crate) is_fragile: bool,
 }
 
 /// What a name stands for.
@@ -77,6 +84,12 @@ pub(crate) struct DiskState {
     /// The sync that is being noted instead of done, if one is.
     pub(crate) noting: Option<u64>,
     pub(crate) crashes: u64,
+    /// Which paths lie on a part of the disk that may lose what was synced.
+    pub(crate) is_fragile: fn(&Path) -> bool,
+    pub(crate) backups: BTreeMap<NodeId, Backup>,
+    pub(crate) ledger: Ledger,
+    /// Until when nothing can be changed.
+    pub(crate) read_only_until: Option<Instant>,
 }
 
 impl Default for DiskState {
@@ -87,13 +100,17 @@ impl Default for DiskState {
             next_node: ROOT + 1,
             locks: BTreeMap::new(),
             next_lock: 0,
-            capacity: 1 << 40,
+            capacity: WIDE_BYTES,
             used: 0,
             poisoned: BTreeSet::new(),
             deferred: BTreeMap::new(),
             next_deferred: 0,
             noting: None,
             crashes: 0,
+            is_fragile: |_| false,
+            backups: BTreeMap::new(),
+            ledger: Ledger::default(),
+            read_only_until: None,
         }
     }
 }
@@ -143,11 +160,11 @@ impl DiskState {
     pub(crate) fn make(&mut self, parent: NodeId, name: &str, path: &Path, is_directory: bool) -> NodeId {
         let node = self.next_node;
         self.next_node += 1;
-        let entity = entity_of(path);
+        let (entity, is_fragile) = (entity_of(path), (self.is_fragile)(path));
         let value = if is_directory {
-            Node::Directory(Directory { entity, ..Directory::default() })
+            Node::Directory(Directory { entity, is_fragile, ..Directory::default() })
         } else {
-            Node::File(Inode { entity, links: 1, ..Inode::default() })
+            Node::File(Inode { entity, is_fragile, links: 1, ..Inode::default() })
         };
         self.nodes.insert(node, value);
         self.paths.insert(node, path.to_path_buf());

@@ -14,6 +14,7 @@ pub(crate) const EISDIR: i32 = 21;
 pub(crate) const ENFILE: i32 = 23;
 pub(crate) const EMFILE: i32 = 24;
 pub(crate) const ENOSPC: i32 = 28;
+pub(crate) const EROFS: i32 = 30;
 pub(crate) const EPIPE: i32 = 32;
 pub(crate) const ENOTEMPTY: i32 = 39;
 pub(crate) const EADDRINUSE: i32 = 98;

@@ -8,6 +8,25 @@ use klamm::types::WallTime;
 /// How large the parts are in which a disk keeps or loses what was not synced.
 pub(crate) const SECTOR_BYTES: usize = 512;
 
+/// What the medium shows instead of what was written.
+#[derive(Clone, Debug)]
+pub(crate) enum Shown {
+    /// The byte, with these bits turned.
+    Flipped(u8),
+    /// Other bytes.
+    Other(Vec<u8>),
+    /// An error.
+    Error,
+}
+
+/// A range of a file that the medium does not hold as it was written.
+#[derive(Clone, Debug)]
+pub(crate) struct Blemish {
+    pub(crate) from: usize,
+    pub(crate) to: usize,
+    pub(crate) shown: Shown,
+}
+
 /// A file.
 #[derive(Debug, Default)]
 pub(crate) struct Inode {
@@ -28,6 +47,12 @@ pub(crate) struct Inode {
     pub(crate) handles: u32,
     /// Whether a sync of it has failed in this process.
     pub(crate) poisoned: bool,
+    /// It lies on a part of the disk that may lose what was synced.
+    pub(crate) is_fragile: bool,
+    /// The last read of it was wrong, so that the next one is right.
+    pub(crate) was_misread: bool,
+    /// Where the medium shows something else than `data`. Nothing that was written since.
+    pub(crate) blemishes: Vec<Blemish>,
 }
 
 impl Inode {
@@ -54,6 +79,7 @@ impl Inode {
         // What is written where a hole was cut away is written anew.
         self.holes.iter_mut().for_each(|(_, to)| *to = (*to).min(bytes));
         self.holes.retain(|(from, to)| from < to);
+        self.cut_blemishes(bytes);
         self.data.truncate(bytes);
     }
 
@@ -101,9 +127,31 @@ impl Inode {
         }
     }
 
+    fn cut_blemishes(&mut self, bytes: usize) {
+        self.blemishes.iter_mut().for_each(|blemish| blemish.to = blemish.to.min(bytes));
+        self.blemishes.retain(|blemish| blemish.from < blemish.to);
+    }
+
+    /// Turns bytes that were read from `start` on into what the medium shows. Says whether they can be read at all.
+    pub(crate) fn show(&self, start: usize, bytes: &mut [u8]) -> bool {
+        let end = start.saturating_add(bytes.len());
+        let mut is_readable = true;
+        for Blemish { from, to, shown } in &self.blemishes {
+            for at in start.max(*from)..end.min(*to) {
+                match shown {
+                    Shown::Flipped(bits) => bytes[at - start] ^= bits,
+                    Shown::Other(other) => bytes[at - start] = other.get(at - from).copied().unwrap_or(0),
+                    Shown::Error => is_readable = false,
+                }
+            }
+        }
+        is_readable
+    }
+
     /// The file after a power cut that left this image.
     pub(crate) fn replace(&mut self, image: Vec<u8>) {
         self.shared = image.len();
+        self.cut_blemishes(image.len());
         self.data = image;
         self.old_tail.clear();
         self.ghost = None;
@@ -143,6 +191,26 @@ mod tests {
         inode.synced(covered, false);
         assert_eq!(inode.durable(), b"abcd");
         assert!(inode.is_dirty());
+    }
+
+    #[test]
+    fn a_blemish_is_shown_until_its_bytes_are_written_anew() {
+        let mut inode = inode(b"abcdef", b"");
+        inode.blemishes.push(Blemish { from: 1, to: 2, shown: Shown::Flipped(1) });
+        inode.blemishes.push(Blemish { from: 4, to: 6, shown: Shown::Other(b"XY".to_vec()) });
+        let shown = |inode: &Inode| {
+            let mut bytes = inode.data.clone();
+            assert!(inode.show(0, &mut bytes));
+            bytes
+        };
+        assert_eq!(shown(&inode), b"accdXY");
+        let mut part = *b"f";
+        assert!(inode.show(5, &mut part) && part == *b"Y");
+        inode.truncate(5);
+        inode.append(b"f");
+        assert_eq!(shown(&inode), b"accdXf");
+        inode.blemishes.push(Blemish { from: 0, to: 1, shown: Shown::Error });
+        assert!(!inode.show(0, &mut [0; 6]) && inode.show(1, &mut [0; 5]));
     }
 
     #[test]

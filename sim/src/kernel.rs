@@ -17,7 +17,7 @@ use crate::world::Crash;
 
 /// The wall clock at the start of every run.
 const WALL_START_MS: i64 = 1_700_000_000_000;
-const NANOS_PER_MS: u64 = 1_000_000;
+const NANOS_PER_MS: i64 = 1_000_000;
 
 /// A handle to the machine.
 #[derive(Clone, Debug)]
@@ -39,6 +39,10 @@ impl Shared {
 pub(crate) struct Kernel {
     pub(crate) now: Instant,
     pub(crate) wall_offset_ms: i64,
+    /// How fast the wall clock is wrong, in parts of a million, since when, and how far it was before.
+    wall_bend_ppm: i64,
+    bent_since: Instant,
+    bent_ns: i64,
     pub(crate) chance: Chance,
     pub(crate) trace: Trace,
     pub(crate) network: NetworkState,
@@ -56,6 +60,9 @@ impl Kernel {
         let mut kernel = Kernel {
             now: Instant(0),
             wall_offset_ms: WALL_START_MS,
+            wall_bend_ppm: 0,
+            bent_since: Instant(0),
+            bent_ns: 0,
             network: NetworkState::new(chance.value(Site::NetworkSpeed, 0)),
             chance,
             trace: Trace::default(),
@@ -72,9 +79,23 @@ impl Kernel {
     }
 
     pub(crate) fn clocks(&self) -> Now {
-        let elapsed_ms = i64::try_from(self.now.0 / NANOS_PER_MS).unwrap_or(i64::MAX);
-        let wall = self.wall_offset_ms.saturating_add(elapsed_ms);
+        let elapsed_ns = i64::try_from(self.now.0).unwrap_or(i64::MAX).saturating_add(self.bent_now_ns());
+        let wall = self.wall_offset_ms.saturating_add(elapsed_ns / NANOS_PER_MS);
         Now { instant: self.now, wall: WallTime(wall) }
+    }
+
+    fn bent_now_ns(&self) -> i64 {
+        if self.wall_bend_ppm == 0 {
+            return self.bent_ns;
+        }
+        let since_us = i64::try_from((self.now.0 - self.bent_since.0) / 1_000).unwrap_or(i64::MAX);
+        self.bent_ns.saturating_add(since_us.saturating_mul(self.wall_bend_ppm) / 1_000)
+    }
+
+    /// From now on the wall clock runs wrong by so many parts of a million.
+    pub(crate) fn bend_wall(&mut self, parts: i64) {
+        (self.bent_ns, self.bent_since, self.wall_bend_ppm) = (self.bent_now_ns(), self.now, parts);
+        self.note(TraceKind::WallJump, 1, parts.cast_unsigned());
     }
 
     /// Moves time forward (never back) and does what is due by then.
@@ -125,9 +146,19 @@ impl Kernel {
     pub(crate) fn fault(&mut self, site: Site, entity: u64) -> Option<Draw> {
         let fired = self.chance.fault(site, entity);
         if fired.is_some() {
+            tracing::trace!(?site, entity, "fault");
             self.note(TraceKind::Fault, entity, u64::from(site.number()));
         }
         fired
+    }
+
+    pub(crate) fn fate(&mut self, site: Site, entity: u64) -> Option<Draw> {
+        let struck = self.chance.fate(site, entity);
+        if struck.is_some() {
+            tracing::trace!(?site, entity, "fault");
+            self.note(TraceKind::Fault, entity, u64::from(site.number()));
+        }
+        struck
     }
 
     pub(crate) fn value(&mut self, site: Site, entity: u64) -> Draw {

@@ -10,6 +10,7 @@ pub mod trace; // one number for everything that happened
 pub mod capsule; // a failing run as one small text
 pub mod checker; // what must be true of every run
 pub mod client; // hostile, deterministic clients of the broker
+pub mod crash_points; // a broker that goes down at every effect in turn
 pub mod pipeline; // a broker that takes bytes from a fuzzer
 pub mod run; // one seed from start to verdict
 pub mod story; // a run as a page that people read
@@ -21,14 +22,18 @@ mod client_socket;
 mod closing;
 mod connecting;
 mod descriptors;
+mod clock_faults;
 mod disk_calls;
 mod disk_crash;
+mod disk_medium;
+mod disk_space;
 mod disk_state;
 mod errno;
 mod flaw;
 mod flight;
 mod inode;
 mod kernel;
+mod ledger;
 mod network_state;
 mod minimise;
 mod pipe;
@@ -54,6 +59,7 @@ pub use client_socket::{ClientReadiness, ClientSocket};
 pub use flaw::Flaw;
 pub use reduction::{Reduction, Simple};
 pub use scenario::{Profile, Scenario};
+pub use ledger::Destroyed;
 pub use sim_clock::SimClock;
 pub use sim_connection::SimConnection;
 pub use sim_disk::{DeferredSync, SimDisk};

@@ -75,7 +75,7 @@ impl Plan {
         plan
     }
 
-    fn from_seed(seed: u64, profile: Profile, reduction: &Reduction) -> Plan {
+    pub(crate) fn from_seed(seed: u64, profile: Profile, reduction: &Reduction) -> Plan {
         let draw = draw_config(seed, Site::RunShape, 0);
         // From 1 on, so that the names of a client and of a connection, which begins with its client's, never meet.
         let producers = u32::try_from(draw.part(0).between(1, 3)).unwrap_or(1);
@@ -216,6 +216,9 @@ fn layout(seed: u64, reduction: &Reduction) -> Layout {
         "offsets.topic.num.partitions=2".to_string(),
         "group.initial.rebalance.delay.ms=20".to_string(),
         "group.min.session.timeout.ms=100".to_string(),
+        // What goes by wall time is not what a jump of the wall clock is to find.
+        "log.message.timestamp.after.max.ms=9223372036854775807".to_string(),
+        "producer.id.expiration.ms=2147483647".to_string(),
         format!("num.partitions={partitions}"),
         format!("log.index.interval.bytes={index}"),
     ];

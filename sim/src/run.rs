@@ -5,12 +5,14 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::path::Path;
 
 use klamm::types::Instant;
 
 use crate::broker_machine::{BrokerMachine, unless_panicked};
 use crate::checker::{History, Violation};
 use crate::client::{Admin, Client, ClientContext, Consumer, Garbage, GroupMember, Producer};
+use crate::clock_faults::ClockFaults;
 use crate::keyed::{Fired, Site, SiteKind};
 use crate::plan::{Ending, GARBAGE, Plan, last_admin, last_consumer, last_member};
 use crate::reduction::Simple;
@@ -18,7 +20,7 @@ use crate::scenario::Scenario;
 use crate::scheduler::{Party, Scheduler};
 use crate::story::Cast;
 use crate::trace::{TraceEvent, TraceKind};
-use crate::world::{Crash, World};
+use crate::world::{Crash, World, WorldOptions};
 
 const TOPIC: &str = "events";
 const SECOND: u64 = 1_000_000_000;
@@ -61,6 +63,8 @@ pub struct RunReport {
     pub records: usize,
     /// Times that the broker went down.
     pub crashes: u32,
+    /// Effects that the broker had on the disk.
+    pub disk_effects: u64,
     /// The faults that fired, in order.
     pub fired: Vec<Fired>,
     /// What was planned for each client: batches, rounds or attempts; a reader counts as one.
@@ -95,6 +99,15 @@ pub(crate) fn run_with_cast(scenario: Scenario) -> (RunReport, Vec<TraceEvent>, 
     (report, run.world.kept_events(), cast)
 }
 
+/// Runs a plan in which the broker goes down just before chosen effects on the disk: the first is counted from the beginning on, each other one from
+/// the start after the one before. Also says how many effects the first restart had.
+pub(crate) fn run_to_points(options: WorldOptions, plan: Plan, points: &[(u64, Crash)]) -> (RunReport, u64) {
+    let mut run = Run::with_plan(Scenario::from(options), plan);
+    run.points = Some(points.to_vec());
+    let report = run.judge();
+    (report, run.restart_effects.unwrap_or(0))
+}
+
 struct Run {
     seed: u64,
     world: World,
@@ -118,11 +131,16 @@ struct Run {
     deaths: u32,
     /// Faults that had fired when the broker began to start.
     faults_before: usize,
+    /// Entries of the disk's ledger that the history knows.
+    destroyed: usize,
+    /// Before which effects the broker goes down, if that was chosen beforehand; then it does so nowhere else in a start.
+    points: Option<Vec<(u64, Crash)>>,
+    /// Effects of the first start that followed a death.
+    restart_effects: Option<u64>,
     boot: u32,
     upkeep_turns: u32,
     upkeep_steps: u64,
-    /// How far the wall clock has been moved.
-    wall_off_ms: i64,
+    clocks: ClockFaults,
     /// The broker stops in order.
     is_draining: bool,
     /// What the broker's roles are called, by number.
@@ -142,8 +160,12 @@ struct Seat {
 
 impl Run {
     fn new(scenario: Scenario) -> Run {
-        let seed = scenario.seed();
         let plan = Plan::new(&scenario);
+        Run::with_plan(scenario, plan)
+    }
+
+    fn with_plan(scenario: Scenario, plan: Plan) -> Run {
+        let seed = scenario.seed();
         let is_in_turn = scenario.reduction.has(Simple::InTurn);
         let options = scenario.world;
         let is_absent = |site: &Site| !options.may_fire(*site);
@@ -169,12 +191,16 @@ impl Run {
             boot: 0,
             upkeep_turns: 0,
             upkeep_steps: 0,
-            wall_off_ms: 0,
+            clocks: ClockFaults::default(),
             is_draining: false,
             is_over: false,
             role_names: Vec::new(),
+            destroyed: 0,
+            points: None,
+            restart_effects: None,
             plan,
         };
+        run.world.set_fragile(is_fragile);
         if let Some(descriptors) = run.plan.descriptors_max {
             run.world.set_descriptors_max(descriptors);
         }
@@ -234,6 +260,7 @@ impl Run {
             acknowledged: self.history.acknowledged(),
             records: self.history.final_records(),
             crashes: self.deaths,
+            disk_effects: self.world.disk_effects(),
             fired: self.world.fired(),
             operations,
             chaos_ns,
@@ -266,6 +293,7 @@ impl Run {
             tracing::info!(at = self.world.now().instant.0, "faults are over");
             self.world.calm_down();
             self.armed = None;
+            self.clocks.resume();
             self.is_calm = true;
             self.phase_began = self.world.now().instant;
             self.wake_all();
@@ -355,19 +383,20 @@ impl Run {
                 return self.stuck("a request is not answered in time");
             }
         }
-        if let Some(draw) = self.world.fault(Site::WallJump, now.0 / 1_000_000) {
-            // Never further off than the broker allows a timestamp to be.
-            let target = i64::try_from(draw.below(1_200_000)).unwrap_or(0) - 600_000;
-            self.world.jump_wall(target - self.wall_off_ms);
-            self.wall_off_ms = target;
-        }
+        self.clocks.strike(&self.world);
+        let next = match self.clocks.paused_until(now) {
+            Some(until) => outside.into_iter().chain([until]).min(),
+            None => next.map(|next| self.clocks.fires_at(&self.world, next)),
+        };
         self.world.advance_to(next.map_or(limit, |next| next.min(limit)));
     }
 
     fn runnable(&self, parties: &mut Vec<Party>) {
         parties.clear();
         let now = self.world.now().instant;
-        parties.extend(self.broker.iter().flat_map(|broker| broker.runnable().map(Party::Role)));
+        if self.clocks.paused_until(now).is_none() {
+            parties.extend(self.broker.iter().flat_map(|broker| broker.runnable().map(Party::Role)));
+        }
         for (index, seat) in self.clients.iter().enumerate() {
             if seat.is_awake || seat.deadline.is_some_and(|deadline| deadline <= now) {
                 parties.push(Party::Client(index));
@@ -460,9 +489,17 @@ impl Run {
         self.deaths = self.world.crashes();
         // What a failed sync should have written may be gone, even if only the process ends.
         let fired = self.world.fired_since(self.faults_before);
-        if crash == Crash::Power || fired.iter().any(|fault| fault.site == Site::SyncFails) {
+        if self.note_destroyed() || crash == Crash::Power || fired.iter().any(|fault| loses_unsynced(fault.site)) {
             self.history.unsynced_lost();
         }
+    }
+
+    /// Takes the disk's ledger into the history. Says whether synced bytes were ever destroyed: then records are lost like unsynced ones.
+    fn note_destroyed(&mut self) -> bool {
+        let destroyed = self.world.destroyed_since(self.destroyed);
+        self.destroyed += destroyed.len();
+        self.history.destroyed().take(TOPIC, &destroyed);
+        self.destroyed > 0
     }
 
     fn go_through(&mut self, ending: Ending) {
@@ -514,6 +551,9 @@ impl Run {
                 self.broker = None;
                 self.deaths = self.world.crashes();
                 self.armed = None;
+                if self.note_destroyed() {
+                    self.history.unsynced_lost();
+                }
             }
         }
         self.start();
@@ -543,6 +583,7 @@ impl Run {
             self.boot += 1;
             self.faults_before = self.world.fired_count();
             self.arm_start(attempt);
+            let effects_before = self.world.disk_effects();
             let started = unless_panicked(|| BrokerMachine::start(&self.world, &self.plan.layout));
             if self.has_died() {
                 drop(started);
@@ -552,11 +593,14 @@ impl Run {
             match started {
                 Ok(Ok(broker)) => {
                     tracing::info!(at = self.world.now().instant.0, boot = self.boot, "the broker is up");
+                    if self.deaths > 0 {
+                        self.restart_effects.get_or_insert(self.world.disk_effects() - effects_before);
+                    }
                     self.role_names = broker.names();
                     self.broker = Some(broker);
                     break;
                 }
-                Ok(Err(error)) if self.world.fired_count() == self.faults_before => {
+                Ok(Err(error)) if !self.is_start_excused() => {
                     self.history.violate(Violation::DoesNotStart { reason: error.to_string() });
                     self.is_over = true;
                 }
@@ -575,8 +619,21 @@ impl Run {
         self.wake_all();
     }
 
+    /// Whether a start may fail: a fault struck in it, or nothing can be written, or a sector is bad, which the operator replaces.
+    fn is_start_excused(&self) -> bool {
+        let has_fired = self.world.fired_count() > self.faults_before;
+        self.world.replace_bad_sectors() || self.world.is_disk_closed() || has_fired
+    }
+
     /// Some starts come to an early end, also those that mend what an earlier end has left.
     fn arm_start(&mut self, attempt: u32) {
+        if let Some(points) = &mut self.points {
+            if !points.is_empty() {
+                let (effects, crash) = points.remove(0);
+                self.arm(crash, effects);
+            }
+            return;
+        }
         let draw = self.world.value(Site::StartCrash, 0);
         if self.armed.is_none() && attempt < FAILED_STARTS_MAX && draw.happens(150_000) {
             let crash = if draw.part(0).happens(600_000) { Crash::Power } else { Crash::Process };
@@ -607,13 +664,30 @@ impl Run {
     }
 }
 
+/// Faults of the disk that the broker must tell somebody.
 fn is_disk_fault(site: Site) -> bool {
-    let is_of_disk = (Site::AppendFails.number()..=Site::TruncateFails.number()).contains(&site.number());
+    let is_of_disk = (Site::AppendFails.number()..Site::WallJump.number()).contains(&site.number());
     let is_shortage = matches!(site, Site::DescriptorsExhausted | Site::DescriptorLimit);
-    is_of_disk && matches!(site.kind(), SiteKind::Fault(_)) && site != Site::SyncStalls || is_shortage
+    let is_only_slow = matches!(site, Site::SyncStalls | Site::SyncThrottled | Site::DiskSlow | Site::FileShortRead);
+    is_of_disk && matches!(site.kind(), SiteKind::Fault(_)) && !is_only_slow && site != Site::SpaceReturns || is_shortage
+}
+
+/// Failed syncs after which what was not synced may be gone, even if only the process ends.
+fn loses_unsynced(site: Site) -> bool {
+    use Site::{ReadOnlyRemount, SyncErrorElsewhere, SyncFails, SyncFull, SyncLosesPages};
+    matches!(site, SyncFails | SyncLosesPages | SyncFull | SyncErrorElsewhere | ReadOnlyRemount)
 }
 
 /// Whether this fault may have left a partition that only a new start brings back.
 fn takes_partitions_offline(site: Site) -> bool {
     is_disk_fault(site) && site != Site::AppendFull
+}
+
+/// Which files lie on the part of the disk that may lose what was synced: those of the topic that carry a checksum, or can be made again from
+/// those that do. What Kafka writes without a checksum (checkpoints, identities) and the broker's own logs lie on a mirror.
+fn is_fragile(path: &Path) -> bool {
+    let mut names = path.strip_prefix("/data").into_iter().flatten().filter_map(|name| name.to_str());
+    let is_of_topic = names.next().is_some_and(|folder| folder.starts_with(TOPIC));
+    let is_checked = |name: &str| [".log", ".index", ".timeindex", ".snapshot"].iter().any(|end| name.ends_with(end));
+    is_of_topic && names.next().is_none_or(is_checked)
 }

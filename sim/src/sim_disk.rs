@@ -18,6 +18,8 @@ use crate::sim_file::{SimFile, SimLock};
 use crate::trace::TraceKind;
 
 const MILLISECOND: u64 = 1_000_000;
+/// Longer than a broker is up in any run.
+const NEVER_NS: u64 = 86_400_000 * MILLISECOND;
 
 /// The file system of the simulated machine.
 #[derive(Clone, Debug)]
@@ -85,6 +87,14 @@ impl SimDisk {
         if let Some(draw) = kernel.fault(Site::SyncStalls, entity) {
             delay += draw.exponential(3_000 * MILLISECOND);
         }
+        if let Some(draw) = kernel.fault(Site::SyncThrottled, entity) {
+            let covered =
+                kernel.disk.deferred.get(&number).map_or(0, |covered| covered.iter().map(|file| file.bytes).sum());
+            delay += draw.between(1, 20) * 1_000 * covered as u64;
+        }
+        if kernel.fault(Site::SyncNeverCompletes, entity).is_some() {
+            delay += NEVER_NS;
+        }
         Ok(DeferredSync { number, boot: kernel.boot, due: Instant(kernel.now.0 + delay) })
     }
 
@@ -135,6 +145,8 @@ impl Disk for SimDisk {
                         return Err(not_found(ancestor));
                     }
                     let (parent, name) = kernel.disk.parent(ancestor).ok_or_else(|| not_found(ancestor))?;
+                    kernel.check_mount("create directory", ancestor)?;
+                    kernel.check_entry(ancestor, entity_of(ancestor))?;
                     if !kernel.lives_to_next_effect() {
                         return Err(dead("create directory", path));
                     }
@@ -252,8 +264,9 @@ impl Disk for SimDisk {
     }
 
     fn free_bytes(&self, root: &Path) -> Result<u64, DiskError> {
-        let kernel = self.kernel("free space", root)?;
+        let mut kernel = self.kernel("free space", root)?;
         kernel.disk.lookup(root).ok_or_else(|| not_found(root))?;
+        kernel.space_changes(entity_of(root));
         if kernel.flawed(Flaw::FreeBytesConstant) {
             return Ok(kernel.disk.capacity);
         }

@@ -106,12 +106,17 @@ impl DiskFile for SimFile {
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize, DiskError> {
         self.with("read", |kernel| {
             let shift = u64::from(kernel.flawed(Flaw::ReadShifted));
+            let entity = kernel.disk.file(self.node).expect("`with` has looked").entity;
+            kernel.wait_for_disk(entity);
             let inode = kernel.disk.file(self.node).expect("`with` has looked");
-            let entity = inode.entity;
             let start = usize::try_from(offset.saturating_add(shift)).unwrap_or(usize::MAX);
             let found = inode.data.get(start..).unwrap_or_default();
             let count = found.len().min(buffer.len());
             buffer[..count].copy_from_slice(&found[..count]);
+            if !inode.show(start, &mut buffer[..count]) {
+                return Err(failure("read", &self.path, errno::EIO));
+            }
+            kernel.misread(self.node, entity, &mut buffer[..count]);
             if kernel.flawed(Flaw::ReadPadsWithZeroes) {
                 buffer[count..].fill(0);
                 return Ok(buffer.len());
@@ -185,6 +190,14 @@ impl DiskFile for SimFile {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
             let mut part = found[..found.len().min(bytes).min(SEND_BYTES_MAX)].to_vec();
+            if !inode.show(start, &mut part) {
+                return Err(io::Error::from_raw_os_error(errno::EIO));
+            }
+            if part.len() > 1
+                && let Some(draw) = kernel.fault(Site::FileShortRead, entity)
+            {
+                part.truncate(usize::try_from(draw.between(1, part.len() as u64 - 1)).unwrap_or(1));
+            }
             if padded {
                 part.resize(bytes, 0);
             }

@@ -6,15 +6,18 @@ use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddr;
 use std::ops::Range;
+use std::path::Path;
 use std::sync::Arc;
 
 use klamm::types::{Instant, Now};
 
 use crate::client_socket::ClientSocket;
+use crate::disk_space::WIDE_BYTES;
 use crate::disk_state::entity_of;
 use crate::flaw::Flaw;
 use crate::kernel::{Kernel, Shared};
-use crate::keyed::{Chance, Draw, Fired, Key, Overrides, Select, Site, Swarm};
+use crate::keyed::{Chance, Draw, Fired, Key, Overrides, Select, Site, SiteKind, Swarm};
+use crate::ledger::Destroyed;
 use crate::network_state::SelectorState;
 use crate::sim_clock::SimClock;
 use crate::sim_disk::SimDisk;
@@ -47,7 +50,10 @@ impl WorldOptions {
         self.swarm = Swarm::calm();
         let values = std::mem::take(&mut self.overrides.values);
         let others = values.into_iter().filter(|(select, _)| !select.site().is_fault());
-        self.overrides.values = others.chain(faults.iter().map(|fault| (Select::One(*fault), 1))).collect();
+        // A fate strikes in every run, unless it is told not to.
+        let fates = Site::ALL.iter().filter(|site| matches!(site.kind(), SiteKind::Fate(_)));
+        let no_fates = fates.map(|site| (Select::Site(*site), 0));
+        self.overrides.values = others.chain(no_fates).chain(faults.iter().map(|fault| (Select::One(*fault), 1))).collect();
     }
 
     /// Whether this fault may fire at all.
@@ -167,6 +173,11 @@ impl World {
         kernel.note(TraceKind::WallJump, 0, milliseconds.cast_unsigned());
     }
 
+    /// Lets the wall clock run wrong by so many parts of a million from now on.
+    pub fn bend_wall(&self, parts: i64) {
+        self.shared.lock().bend_wall(parts);
+    }
+
     /// Whether a poll of the selector would show an event, or was asked for by a wake.
     pub fn is_selector_ready(&self, selector: SelectorId) -> bool {
         let mut kernel = self.shared.lock();
@@ -251,8 +262,30 @@ impl World {
         kernel.chance.calm_down();
         kernel.crash_before = None;
         kernel.descriptors.heal();
-        kernel.disk.capacity = 1 << 40;
+        kernel.disk.capacity = WIDE_BYTES;
+        kernel.disk.read_only_until = None;
         kernel.heal_network();
+    }
+
+    /// Says which paths, of those made from now on, lie on a part of the disk that may lose what was synced; the rest is mirrored.
+    pub fn set_fragile(&self, is_fragile: fn(&Path) -> bool) {
+        self.shared.lock().disk.is_fragile = is_fragile;
+    }
+
+    /// What the disk has destroyed of synced bytes after the first `count` times.
+    pub fn destroyed_since(&self, count: usize) -> Vec<Destroyed> {
+        self.shared.lock().disk.ledger.entries().get(count..).unwrap_or_default().to_vec()
+    }
+
+    /// An operator has bad sectors replaced, empty as they are. Says whether there were any.
+    pub fn replace_bad_sectors(&self) -> bool {
+        self.shared.lock().remap_sectors()
+    }
+
+    /// Whether no broker can start on this disk: it is nearly full, or mounted read-only.
+    pub fn is_disk_closed(&self) -> bool {
+        let kernel = self.shared.lock();
+        kernel.disk.capacity < WIDE_BYTES || kernel.disk.read_only_until.is_some_and(|until| kernel.now < until)
     }
 
     /// How many sockets the broker may hold; beyond that, accepting fails with `EMFILE`.

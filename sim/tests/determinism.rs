@@ -128,5 +128,5 @@ fn a_seed_that_is_none_is_told_in_one_sentence_with_status_2() {
     let output = Command::new(env!("CARGO_BIN_EXE_klamm-sim")).args(["run", "banana"]).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     let said = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(said.trim(), "'banana' is no seed: a seed is a number such as 17 or 0x1f");
+    assert_eq!(said.trim(), "'banana' is no seed: a seed is a number such as 17 or 0x1f, or the hash of a commit");
 }

@@ -13,8 +13,11 @@ const SEEDS_MAX: u64 = 2_000;
 
 #[test]
 fn every_fault_fires_in_some_run() {
-    let mut missing: BTreeSet<Site> =
-        Site::ALL.iter().filter(|site| matches!(site.kind(), SiteKind::Fault(_))).copied().collect();
+    let mut missing: BTreeSet<Site> = Site::ALL
+        .iter()
+        .filter(|site| matches!(site.kind(), SiteKind::Fault(_) | SiteKind::Fate(_)))
+        .copied()
+        .collect();
     let mut seed = 0;
     while !missing.is_empty() && seed < SEEDS_MAX {
         let swarm = Swarm::with_mode(seed, Mode::AllOn);

@@ -28,6 +28,8 @@ pub(super) struct LogDirectory {
     pub(super) cluster_id: String,
     /// Whether the last shutdown was clean.
     pub(super) was_clean: bool,
+    /// Whether logs in it do not reach as far as the last checkpoint says, in spite of a clean shutdown.
+    pub(super) has_lost_records: AtomicBool,
     /// Whether a disk error has made it unusable.
     pub(super) is_offline: AtomicBool,
     /// Whether so few bytes are free that clients may not append.
@@ -86,6 +88,7 @@ impl LogDirectory {
             id: properties.directory_id.unwrap_or_default(),
             cluster_id: properties.cluster_id,
             was_clean: clean_shutdown_file::take(disk, path)?,
+            has_lost_records: AtomicBool::new(false),
             is_offline: AtomicBool::new(false),
             is_full: Arc::default(),
             is_space_unknown: AtomicBool::new(false),
@@ -100,6 +103,7 @@ impl LogDirectory {
             id: String::new(),
             cluster_id,
             was_clean: false,
+            has_lost_records: AtomicBool::new(false),
             is_offline: AtomicBool::new(false),
             is_full: Arc::default(),
             is_space_unknown: AtomicBool::new(false),

@@ -146,6 +146,10 @@ impl LogLoader<'_> {
                 replay(producers, batch, base, position)
             })?;
             producers.take_snapshot()?;
+            if recovered.was_cut {
+                let (folder, offset) = (self.directory.display(), recovered.next_offset);
+                tracing::warn!(%folder, %offset, "what follows this offset was not whole and is cut off");
+            }
             let next_base = bases.get(index + 1).copied();
             if recovered.was_cut || next_base.is_some_and(|next_base| self.has_lost_its_end(&recovered, next_base)) {
                 for (later, mut segment) in segments.split_off(&base.plus(1)) {

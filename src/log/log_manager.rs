@@ -21,6 +21,7 @@ use crate::log::partition_metadata_file;
 use crate::log::settings::{LogManagerSettings, LogSettings};
 use crate::log::unified_log::{LogIdentity, UnifiedLog};
 use crate::types::{Now, Offset, TopicId, TopicPartition};
+use crate::zoo::{self, Bug};
 
 type Logs = BTreeMap<TopicPartition, Arc<UnifiedLog>>;
 
@@ -37,7 +38,7 @@ pub struct LogDirectoryInfo {
     pub is_online: bool,
     /// Whether clients may not append, since the disk is nearly full.
     pub is_full: bool,
-    /// Whether the last shutdown was clean.
+    /// Whether the last shutdown was clean, and no record has gone since.
     pub was_clean: bool,
 }
 
@@ -154,7 +155,7 @@ impl LogManager {
             is_of_metadata_only: self.is_of_metadata_only(directory),
             is_online: directory.is_online(),
             is_full: directory.is_full.load(Ordering::Relaxed),
-            was_clean: directory.was_clean,
+            was_clean: directory.was_clean && !directory.has_lost_records.load(Ordering::Relaxed),
         };
         self.directories.iter().map(info).collect()
     }
@@ -427,7 +428,9 @@ impl LogManager {
                 Err(error) => return Err(error),
             }
         }
-        if !directory.was_clean {
+        if directory.was_clean {
+            note_lost_records(directory, &recovery_points, &loaded);
+        } else {
             // What was recovered may still lie in memory only; from here on it counts as being on disk.
             self.disk.sync_all(&directory.path)?;
         }
@@ -468,6 +471,20 @@ impl LogManager {
             is_disk_full: Arc::clone(&directory.is_full),
         };
         Ok(Arc::new(UnifiedLog::new(identity, Arc::clone(&self.disk), folder, settings, loaded)))
+    }
+}
+
+/// Looks whether each log reaches as far as it did at the last, clean shutdown. Folders that are gone, or older copies in their place, lose
+/// records behind the broker's back.
+fn note_lost_records(directory: &LogDirectory, recovery_points: &Offsets, loaded: &LoadedDirectory) {
+    for (partition, recovery_point) in recovery_points {
+        let log = loaded.logs.get(partition).or_else(|| loaded.twins.get(partition));
+        let end = log.map_or(Offset(0), |log| log.log_end_offset());
+        if end < *recovery_point && !loaded.unreadable.contains_key(partition) && !zoo::is(Bug::LossTakenForClean) {
+            let directory_path = directory.path.display();
+            tracing::error!(%partition, directory = %directory_path, %end, before = %recovery_point, "records are gone since the shutdown");
+            directory.has_lost_records.store(true, Ordering::Relaxed);
+        }
     }
 }
 

@@ -17,8 +17,9 @@ use crate::log::offset_index::{OffsetIndex, OffsetPosition};
 use crate::log::settings::LogSettings;
 use crate::log::time_index::{NO_TIMESTAMP, TimeIndex, TimestampOffset};
 use crate::log::transaction_index::{AbortedTransaction, TransactionIndex};
-use crate::record::{BatchError, BatchHeader, RecordBatch};
+use crate::record::{BatchError, BatchHeader, RecordBatch, is_old_message};
 use crate::types::{Offset, WallTime};
+use crate::zoo::{self, Bug};
 
 /// Lengths of a segment's files, as a directory's list shows them; 0 for a file that is not there.
 #[derive(Clone, Copy, Debug, Default)]
@@ -293,7 +294,10 @@ impl LogSegment {
                 }
                 Ok(None) => break,
                 // Data of a broker before Kafka 0.11 is not damage, and must not be cut off.
-                Err(ScanError::Damaged { position: 0, reason: Damage::Batch(error @ BatchError::OldMagic { .. }) }) => {
+                Err(ScanError::Damaged {
+                    position: 0,
+                    reason: Damage::Batch(error @ BatchError::OldMagic { bytes: length, .. }),
+                }) if zoo::is(Bug::TornTakenForOld) || begins_with_old_message(&*file, length, bytes)? => {
                     return Err(LogError::malformed(&self.log.path(), error.to_string()));
                 }
                 Err(ScanError::Damaged { .. }) => break,
@@ -402,6 +406,16 @@ impl LogSegment {
             file.move_to(Arc::clone(directory));
         }
     }
+}
+
+/// Whether a file of `bytes` bytes begins with a whole message of a broker before Kafka 0.11, which says that it is `length` bytes long.
+fn begins_with_old_message(file: &dyn DiskFile, length: usize, bytes: u64) -> Result<bool, DiskError> {
+    if length as u64 > bytes {
+        return Ok(false);
+    }
+    let mut message = vec![0; length];
+    let read = file.read_at(0, &mut message)?;
+    Ok(read == length && is_old_message(&message))
 }
 
 #[cfg(test)]

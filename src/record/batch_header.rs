@@ -6,6 +6,7 @@ use crate::limits::BATCH_HEADER_BYTES;
 use crate::types::{LeaderEpoch, Offset, ProducerEpoch, ProducerId};
 
 use super::compression::CompressionType;
+use super::crc::crc32;
 
 /// Where the fields stand.
 mod at {
@@ -13,6 +14,8 @@ mod at {
     pub(super) const BATCH_LENGTH: usize = 8;
     pub(super) const PARTITION_LEADER_EPOCH: usize = 12;
     pub(super) const MAGIC: usize = 16;
+    /// Where messages of magic 0 and 1 have their checksum.
+    pub(super) const OLD_CRC: usize = 12;
     pub(super) const CRC: usize = 17;
     pub(super) const ATTRIBUTES: usize = 21;
     pub(super) const LAST_OFFSET_DELTA: usize = 23;
@@ -125,6 +128,13 @@ pub fn begins_with_transaction(records: &[u8]) -> Result<bool, BatchError> {
     let is_batch = BatchPrefix::of_whole(records)?.is_some_and(|prefix| prefix.magic == 2);
     let attributes = records.get(at::ATTRIBUTES..).and_then(|tail| tail.first_chunk()).copied();
     Ok(is_batch && attributes.is_some_and(|attributes| i16::from_be_bytes(attributes) & TRANSACTIONAL_BIT != 0))
+}
+
+/// Whether `bytes` are one whole message of magic 0 or 1, by its own checksum. A torn batch of magic 2 may only look like one.
+pub fn is_old_message(bytes: &[u8]) -> bool {
+    let is_whole = BatchPrefix::parse(bytes).is_ok_and(|prefix| prefix.magic != 2 && prefix.bytes == bytes.len());
+    let crc = bytes.get(at::OLD_CRC..).and_then(|tail| tail.first_chunk()).copied().map(u32::from_be_bytes);
+    is_whole && crc == bytes.get(at::MAGIC..).map(crc32)
 }
 
 /// The header of one record batch of magic 2, a copy of its bytes.

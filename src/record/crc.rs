@@ -9,6 +9,11 @@ pub fn crc32c(bytes: &[u8]) -> u32 {
     narrow(crc_fast::checksum(CrcAlgorithm::Crc32Iscsi, bytes))
 }
 
+/// The CRC-32 of zip files, which the messages of Kafka before 0.11 carry.
+pub(super) fn crc32(bytes: &[u8]) -> u32 {
+    narrow(crc_fast::checksum(CrcAlgorithm::Crc32IsoHdlc, bytes))
+}
+
 /// The CRC-32C of all `parts` one after another, without joining them.
 pub fn crc32c_of_parts(parts: &[&[u8]]) -> u32 {
     let mut crc = Crc32c::new();

@@ -23,7 +23,7 @@ mod golden_tests;
 mod round_trip_tests;
 
 pub use batch::{BatchIterator, RecordBatch};
-pub use batch_header::{BatchError, BatchHeader, BatchPrefix, TimestampType, begins_with_transaction};
+pub use batch_header::{BatchError, BatchHeader, BatchPrefix, TimestampType, begins_with_transaction, is_old_message};
 pub use bounded_bytes::BoundedBytes;
 pub use compression::{Compression, CompressionError, CompressionType, Compressor, Decompressor};
 pub use control_record::{ControlRecord, ControlRecordError, end_transaction_batch};

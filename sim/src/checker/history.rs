@@ -6,7 +6,9 @@ use std::collections::BTreeMap;
 
 use super::Violation;
 use super::admin_history::AdminHistory;
+use super::destroyed_records::DestroyedRecords;
 use super::group_history::GroupHistory;
+use super::sessions::Sessions;
 use crate::client::Value;
 
 /// What a producer asked for.
@@ -89,7 +91,9 @@ pub struct History {
     is_final: bool,
     losses: u32,
     groups: GroupHistory,
+    sessions: Sessions,
     admin: AdminHistory,
+    destroyed: DestroyedRecords,
     violations: Vec<Violation>,
 }
 
@@ -169,9 +173,19 @@ impl History {
         self.losses
     }
 
+    /// Which records the disk has destroyed.
+    pub(crate) fn destroyed(&mut self) -> &mut DestroyedRecords {
+        &mut self.destroyed
+    }
+
     /// What members of the group were told.
     pub(crate) fn groups(&mut self) -> &mut GroupHistory {
         &mut self.groups
+    }
+
+    /// When members were heard.
+    pub(crate) fn sessions(&mut self) -> &mut Sessions {
+        &mut self.sessions
     }
 
     /// What admins were told.
@@ -212,7 +226,8 @@ impl History {
                 SendOutcome::Acknowledged(offset) => Some(offset),
                 SendOutcome::Refused | SendOutcome::Unknown => None,
             };
-            // Whatever a client was told, what is there is there in order.
+            // Whatever a client was told, what is there is there in order. What the disk has destroyed has left its place to others.
+            let acknowledged = acknowledged.filter(|offset| !self.destroyed.excuses(send.partition, *offset));
             let Some(offset) = found.map(|(_, offset)| offset).or(acknowledged) else { continue };
             let key = (send.lane, send.partition);
             if let Some((earlier, last)) = last_of_lane.insert(key, (send.value, offset))
@@ -231,7 +246,7 @@ impl History {
         match (send.outcome, found) {
             (SendOutcome::Acknowledged(offset), None) => {
                 let survives = send.acks == Acks::All || send.losses == self.losses;
-                if survives {
+                if survives && !self.destroyed.excuses(partition, offset) {
                     self.violate(Violation::AcknowledgedLost { value, partition, offset });
                 }
             }
@@ -244,13 +259,14 @@ impl History {
             (SendOutcome::Acknowledged(_) | SendOutcome::Unknown, _) | (SendOutcome::Refused, None) => {}
         }
         let is_unfinished = !matches!(send.outcome, SendOutcome::Acknowledged(_));
-        if is_unfinished && matches!(send.lane, Lane::Idempotent(_)) {
+        if is_unfinished && matches!(send.lane, Lane::Idempotent(_)) && !self.destroyed.is_touched(partition) {
             self.violate(Violation::NeverAcknowledged { value });
         }
         // What was not synced is lost by a power cut only.
         if let Some((partition, offset, losses)) = self.read_at.get(&value).copied()
             && (send.acks == Acks::All || losses == self.losses)
             && found != Some((partition, offset))
+            && !self.destroyed.excuses(partition, offset)
         {
             self.violate(Violation::ReadLost { value, partition, offset });
         }

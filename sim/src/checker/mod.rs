@@ -3,10 +3,12 @@
 //! It must not look into the broker: it judges by what clients were told.
 
 mod admin_history; // what admins were told of their topics
+mod destroyed_records; // which records lay in bytes that the disk has destroyed
 mod group_history;
 mod history;
 #[cfg(test)]
 mod history_tests;
+mod sessions; // who may be unknown to a group, and when
 mod violation;
 
 pub(crate) use admin_history::AdminHistory;

@@ -81,6 +81,10 @@ pub enum Violation {
     AssignmentLost { generation: i32, member: String },
     #[error("G5: member {member} of client {client} cannot leave: {error:?}")]
     CannotLeave { client: u32, member: String, error: ErrorCode },
+    #[error("G6: member {member} was expelled {silent_ms} ms after it was heard, before its session was over")]
+    Expelled { member: String, silent_ms: u64 },
+    #[error("T1: a request of client {client} was answered as timed out before its time")]
+    ExpiredEarly { client: u32 },
     #[error("M1: that topic {name} is there is {is_there}, and the client was told otherwise")]
     TopicNotAsTold { name: String, is_there: bool },
     #[error("M2: topic {name} was configured with {told} and has {found:?}")]

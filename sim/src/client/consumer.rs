@@ -22,6 +22,8 @@ use crate::keyed::Site;
 
 const METADATA_VERSION: i16 = 12;
 const EPOCH_VERSION: i16 = 4;
+/// A partition of which the disk has destroyed records is offline if it is refused so often.
+const REFUSALS_MAX: u32 = 200;
 /// More than any batch of this run holds.
 const BODY_BYTES_MAX: usize = 1 << 20;
 
@@ -68,6 +70,8 @@ pub(crate) struct Consumer {
     losses: u32,
     losses_when_asked: u32,
     session: Session,
+    /// How often each partition was refused since the run is calm.
+    refusals: BTreeMap<i32, u32>,
     decompressor: Decompressor,
     is_done: bool,
 }
@@ -107,6 +111,7 @@ impl Consumer {
             losses: 0,
             losses_when_asked: 0,
             session: Session::default(),
+            refusals: BTreeMap::new(),
             decompressor: Decompressor::new(),
             is_done: false,
         }
@@ -251,6 +256,7 @@ impl Consumer {
             }
             _ => {
                 position.at_end = false;
+                self.skip_destroyed(context, data.partition_index);
                 self.is_prepared = false;
                 self.link.retry(context);
                 return true;
@@ -269,6 +275,17 @@ impl Consumer {
         position.high_watermark = data.high_watermark;
         position.log_start = data.log_start_offset;
         self.take_records(context, data.partition_index, data.high_watermark, records)
+    }
+
+    /// Goes on behind records that the disk has destroyed, once nothing else can be the reason that they are refused; in the end the partition is
+    /// offline.
+    fn skip_destroyed(&mut self, context: &mut ClientContext<'_>, partition: i32) {
+        let Some(position) = self.positions.get_mut(&partition).filter(|_| context.is_calm) else { return };
+        let Some(next) = context.history.destroyed().next_after(partition, position.offset) else { return };
+        position.offset = next;
+        let refusals = self.refusals.entry(partition).or_default();
+        *refusals += 1;
+        position.at_end = *refusals > REFUSALS_MAX;
     }
 
     fn take_records(

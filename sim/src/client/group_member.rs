@@ -92,6 +92,7 @@ pub(crate) struct GroupMember {
     is_stale: bool,
     /// The start of the broker in which it asked, which alone can have answered, be the answer read after the next one.
     asked_in: u32,
+    asked_at: Instant,
     /// The members that it assigns to, if it leads.
     members: Vec<String>,
     owned: Vec<Owned>,
@@ -123,6 +124,7 @@ impl GroupMember {
             is_late: false,
             is_stale: false,
             asked_in: 0,
+            asked_at: Instant(0),
             members: Vec::new(),
             owned: Vec::new(),
             commits: Vec::new(),
@@ -148,7 +150,7 @@ impl GroupMember {
     }
 
     fn ask(&mut self, context: &mut ClientContext<'_>, connection: &mut ClientConnection) {
-        self.asked_in = context.boot;
+        (self.asked_in, self.asked_at) = (context.boot, context.now());
         match self.task {
             Task::Find => self.ask_coordinator(context, connection),
             Task::Metadata => self.ask_metadata(context, connection),
@@ -313,6 +315,7 @@ impl GroupMember {
                 if response.error_code == 0 && self.is_stale {
                     context.history.violate(Violation::StaleHeartbeat { member: self.member_id.clone() });
                 }
+                self.note_heard(context, response.error_code);
                 self.task = self.after(context, response.error_code);
             }
             Task::Leave => {
@@ -355,7 +358,22 @@ impl GroupMember {
         };
     }
 
+    /// Whoever is heard may not be unknown before its session is over.
+    fn note_heard(&self, context: &mut ClientContext<'_>, error: i16) {
+        let (now, sessions) = (context.now(), context.history.sessions());
+        match ErrorCode::from_code(error) {
+            ErrorCode::None => sessions.heard(&self.member_id, self.asked_in, self.asked_at),
+            ErrorCode::UnknownMemberId if !self.has_asked_to_leave => {
+                let session_ms = u64::try_from(SESSION_MS).unwrap_or(0);
+                let expelled = sessions.unknown(&self.member_id, self.asked_in, now, session_ms);
+                expelled.into_iter().for_each(|violation| context.history.violate(violation));
+            }
+            _ => {}
+        }
+    }
+
     fn take_sync(&mut self, context: &mut ClientContext<'_>, response: &SyncGroupResponse<'_>) {
+        self.note_heard(context, response.error_code);
         self.task = self.after(context, response.error_code);
         if response.error_code != 0 {
             return;
@@ -408,7 +426,8 @@ impl GroupMember {
                 continue;
             };
             owned.end = end;
-            if let Some(committed) = owned.committed.take().filter(|committed| *committed > end) {
+            let is_cut = context.history.destroyed().is_touched(partition);
+            if let Some(committed) = owned.committed.take().filter(|committed| *committed > end && !is_cut) {
                 context.history.violate(Violation::CommitAhead { partition, committed, end });
             }
         }

@@ -22,6 +22,10 @@ const METADATA_VERSION: i16 = 12;
 const INIT_PRODUCER_ID_VERSION: i16 = 4;
 /// Longer than any run waits: an answer that comes at this timeout is one that was lost.
 const TIMEOUT_MS: i32 = 300_000;
+/// So many are too many.
+const REFUSALS_MAX: u32 = 100;
+/// No request may time out before this time.
+const TIMEOUT: Instant = Instant(300_000_000_000);
 
 /// What one producer is like in one run.
 #[derive(Clone, Copy, Debug)]
@@ -67,6 +71,8 @@ pub(crate) struct Producer {
     /// Batches of an idempotent producer that are to be sent again, by number.
     waiting: BTreeMap<u32, Batch>,
     in_flight: VecDeque<(i32, Batch)>,
+    /// Batches that went wrong since the run is calm, in partitions of which the disk has destroyed records.
+    refusals: u32,
     compressor: Compressor,
 }
 
@@ -86,6 +92,7 @@ impl Producer {
             batches_left: profile.batches,
             waiting: BTreeMap::new(),
             in_flight: VecDeque::new(),
+            refusals: 0,
             compressor: Compressor::new(),
         }
     }
@@ -99,7 +106,10 @@ impl Producer {
     /// A plain producer leaves it at that; an idempotent one will send the batch again.
     fn outcome_unknown(&mut self, context: &mut ClientContext<'_>, batch: Batch) {
         batch.sends.iter().for_each(|send| context.history.unknown(*send));
-        if self.profile.is_idempotent {
+        // A partition of which the disk has destroyed records may be offline for good.
+        let is_offline = context.is_calm && context.history.destroyed().is_touched(batch.partition);
+        self.refusals += u32::from(is_offline);
+        if self.profile.is_idempotent && self.refusals <= REFUSALS_MAX {
             self.waiting.insert(batch.number, batch);
         }
     }
@@ -260,11 +270,18 @@ impl Producer {
             offset = outcome.base_offset,
             "produced"
         );
-        match ErrorCode::from_code(outcome.error_code) {
+        let error = ErrorCode::from_code(outcome.error_code);
+        if error == ErrorCode::RequestTimedOut && context.now() < TIMEOUT {
+            context.history.violate(Violation::ExpiredEarly { client: self.profile.client });
+        }
+        match error {
             ErrorCode::None => {
                 for (index, send) in (0..).zip(batch.sends) {
                     context.history.acked(send, outcome.base_offset + index);
                 }
+            }
+            error if self.profile.is_idempotent && self.is_forgotten(context, batch.partition, error) => {
+                self.begin_anew(context, batch);
             }
             error if self.profile.is_idempotent => {
                 self.check_cause(context, &batch, error);
@@ -287,10 +304,29 @@ impl Producer {
 
     /// What is right is refused only if something is wrong with the disk.
     fn check_cause(&self, context: &mut ClientContext<'_>, batch: &Batch, error: ErrorCode) {
-        if context.is_disk_sound {
+        if context.is_disk_sound && !context.history.destroyed().is_touched(batch.partition) {
             let value = Value { client: self.profile.client, sequence: batch.first_value };
             context.history.violate(Violation::RefusedWithoutCause { value, error });
         }
+    }
+
+    /// Whether the partition has lost what it knew of this producer together with records that the disk has destroyed.
+    fn is_forgotten(&self, context: &mut ClientContext<'_>, partition: i32, error: ErrorCode) -> bool {
+        let is_of_sequence = matches!(
+            error,
+            ErrorCode::OutOfOrderSequenceNumber
+                | ErrorCode::DuplicateSequenceNumber
+                | ErrorCode::UnknownProducerId
+                | ErrorCode::InvalidProducerEpoch
+        );
+        is_of_sequence && context.history.destroyed().is_touched(partition)
+    }
+
+    /// Gives a batch up and goes on under a new identity, as clients do whose sequence is broken.
+    fn begin_anew(&mut self, context: &mut ClientContext<'_>, batch: Batch) {
+        batch.sends.iter().for_each(|send| context.history.unknown(*send));
+        self.id = None;
+        self.next_sequences.clear();
     }
 
     /// A batch with no open one before it must find the sequence as the producer left it.

@@ -89,7 +89,7 @@ impl Outcome {
     fn add(&mut self, index: u64, report: RunReport) {
         self.seeds += 1;
         self.events += report.events;
-        self.hash = self.hash.wrapping_add(report.hash.rotate_left(u32::try_from(report.seed % 64).unwrap_or(0)));
+        self.hash = self.hash.wrapping_add(report.hash);
         self.simulated_ns += u128::from(report.simulated_ns);
         self.acknowledged += report.acknowledged as u64;
         self.crashes += u64::from(report.crashes);

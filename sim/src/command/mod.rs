@@ -5,6 +5,7 @@
 mod bug; // a planted bug, by its name
 mod campaign; // many seeds, on several threads
 mod check; // two processes, one hash
+mod crash_points; // down at every effect in turn
 mod exit; // the status by which a script knows what happened
 mod faults; // the catalogue of faults, and how often each fired
 mod host; // the machine that the command runs on
@@ -43,6 +44,8 @@ enum Command {
     Story(story::Options),
     /// Runs seeds in two processes and compares them; names the first event in which they differ.
     Check(check::Options),
+    /// Lets the broker go down before each effect of a short work on the disk, and before each effect of the recovery from that.
+    CrashPoints(crash_points::Options),
     /// Lists the faults, and how often each fires.
     Faults(faults::Options),
     /// Plants known bugs into the broker, one at a time, and counts the seeds until each is found.
@@ -63,6 +66,7 @@ pub(crate) fn main() -> ExitCode {
         Command::Shrink(options) => options.obey(),
         Command::Story(options) => options.obey(),
         Command::Check(options) => options.obey(),
+        Command::CrashPoints(options) => options.obey(),
         Command::Faults(options) => options.obey(),
         #[cfg(feature = "zoo")]
         Command::Zoo(options) => options.obey(),

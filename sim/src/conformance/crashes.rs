@@ -273,7 +273,7 @@ fn failed_sync_poisons(worlds: &Worlds) -> Outcome {
 
 fn failed_sync_is_not_healed(worlds: &Worlds) -> Outcome {
     for seed in 0..SEEDS {
-        let world = worlds.always(seed, Site::SyncFails);
+        let world = worlds.always(seed, Site::SyncLosesPages);
         let (disk, path) = (world.disk(), Path::new("/a"));
         let file = written(&disk, path, b"lost")?;
         disk.sync_directory(Path::new("/"))?;

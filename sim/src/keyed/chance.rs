@@ -7,7 +7,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 use hashbrown::HashMap;
 
 use crate::keyed::draw::{Draw, MILLION, mix};
-use crate::keyed::{Key, Overrides, Site, Swarm};
+use crate::keyed::{Key, Overrides, Site, SiteKind, Swarm};
 
 /// A fault that fired.
 pub type Fired = Key;
@@ -49,6 +49,18 @@ impl Chance {
         if self.calm || (rate == 0 && !self.has_overrides) {
             return None;
         }
+        self.strike(site, entity, rate)
+    }
+
+    /// Whether a fate strikes now: by its own share, whatever faults the run has.
+    pub fn fate(&mut self, site: Site, entity: u64) -> Option<Draw> {
+        match site.kind() {
+            SiteKind::Fate(share) => self.strike(site, entity, share),
+            SiteKind::Fault(_) | SiteKind::Value | SiteKind::Config => None,
+        }
+    }
+
+    fn strike(&mut self, site: Site, entity: u64, rate: u32) -> Option<Draw> {
         let (key, bits) = self.decide(site, entity);
         let drawn = Draw::new(bits).below(MILLION) < u64::from(rate);
         let fires = if self.has_overrides {

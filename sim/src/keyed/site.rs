@@ -7,6 +7,9 @@
 pub enum SiteKind {
     /// A fault that fires or not: parts per million when it is rare, when it is frequent, and when it is the rule.
     Fault([u32; 3]),
+    /// What a power cut may do to bytes that were not synced, in parts per million. It strikes in calm runs too: no cure of the machine
+    /// makes an unsynced byte safe.
+    Fate(u32),
     /// A number that every run needs: a delay, a choice among equals.
     Value,
     /// A number that is drawn once for the whole run.
@@ -220,7 +223,7 @@ sites! {
     AppendFull = 401, GRAVE;
     /// A read reports an input/output error.
     ReadFails = 402, GRAVE;
-    /// A sync fails; the pages stay dirty or are called clean and lost.
+    /// A sync fails, and the pages stay dirty.
     SyncFails = 403, GRAVE;
     /// Opening fails for want of descriptors.
     OpenFails = 404, GRAVE;
@@ -230,17 +233,86 @@ sites! {
     SyncDelay = 406, SiteKind::Value;
     /// A sync takes seconds.
     SyncStalls = 407, RARE;
-    /// What of the unsynced bytes of a file a power cut leaves.
-    CrashFile = 408, SiteKind::Value;
-    /// What of the unsynced entries of a directory a power cut leaves.
-    CrashDirectory = 409, SiteKind::Value;
+    // 408 and 409 drew what a power cut leaves before each of its ways had a name.
     /// Creating or renaming finds no space.
     EntryFull = 410, GRAVE;
     /// Truncating reports an input/output error.
     TruncateFails = 411, GRAVE;
+    /// The power goes while pages are dirty: what was not synced is gone.
+    UnsyncedLost = 412, SiteKind::Fate(300_000);
+    /// The power goes in the middle of a write: its first bytes are there, the rest is not.
+    SectorTorn = 413, SiteKind::Fate(200_000);
+    /// The disk's queue wrote later sectors before earlier ones when the power went.
+    WritesReordered = 414, SiteKind::Fate(200_000);
+    /// The file system had journaled the file's length before its blocks: the tail is zeroes.
+    TailZeroed = 415, SiteKind::Fate(150_000);
+    /// The file system had given the file blocks that were not written yet: the tail is what lay there before.
+    TailGarbage = 416, SiteKind::Fate(150_000);
+    /// Length and data reach the disk apart: a length that the file had once comes without its data.
+    SizeOutOfStep = 417, SiteKind::Fate(100_000);
+    /// A directory that was not synced forgets entries: its block never left the page cache.
+    EntryLost = 418, SiteKind::Fate(600_000);
+    /// A rename is one entry more and one less: the power goes between them, and both names show the file.
+    RenameHalfDone = 419, SiteKind::Fate(150_000);
+    /// A truncation waits in the journal: the power goes before, and the old tail is back.
+    TruncateUndone = 420, SiteKind::Fate(500_000);
+    /// A send of a file's range stops early, as sendfile does where the next page is not in memory.
+    FileShortRead = 421, COMMON;
+    /// The device takes a part of an append and no more.
+    ShortAppend = 422, GRAVE;
+    /// A sector goes bad: reading it is an error for ever.
+    SectorUnreadable = 423, GRAVE;
+    /// A bit flips on the medium, of cosmic rays or worn cells, and stays so.
+    BitRotAtRest = 424, GRAVE;
+    /// A bit flips on a bus or in memory on its way from the medium; the next read is right.
+    BitRotOnRead = 425, GRAVE;
+    /// The firmware writes a sector of one file over one of another.
+    WriteMisdirected = 426, GRAVE;
+    /// The firmware reads another sector than was asked for; the next read is right.
+    ReadMisdirected = 427, GRAVE;
+    /// The firmware says that a sector is written and never writes it.
+    WritePhantom = 428, GRAVE;
+    /// A sync fails and the kernel calls the pages clean, so that the next sync succeeds without them (fsyncgate).
+    SyncLosesPages = 429, GRAVE;
+    /// Write-back failed, and another handle was told: the broker's own sync succeeds without the pages.
+    SyncErrorElsewhere = 430, GRAVE;
+    /// A file system that allocates late finds no space when it syncs, and drops the pages.
+    SyncFull = 431, GRAVE;
+    /// The quota of the user or the project is used up.
+    QuotaExceeded = 432, GRAVE;
+    /// The file system finds an error in itself and is mounted read-only for a while.
+    ReadOnlyRemount = 433, GRAVE;
+    /// Somebody else fills the disk to the last bytes.
+    SpaceEnds = 434, GRAVE;
+    /// Somebody else makes room on a full disk.
+    SpaceReturns = 435, COMMON;
+    /// A read or an append waits for a busy disk.
+    DiskSlow = 436, RARE;
+    /// The cloud throttles the volume: a sync takes time for each byte.
+    SyncThrottled = 437, RARE;
+    /// A sync never completes: the controller hangs, and so does who waits for it.
+    SyncNeverCompletes = 438, GRAVE;
+    /// A directory is gone after a restart: a mount is missing, or somebody removed it.
+    DirectoryVanished = 439, RARE;
+    /// A directory holds an older state after a restart: somebody restored a backup.
+    DirectoryStale = 440, RARE;
+    /// The disk's own cache lied about a flush: bytes that were synced are gone after a power cut, be there a mark of a clean shutdown.
+    CacheLies = 441, GRAVE;
 
-    /// Wall-clock time jumps.
+    /// The wall clock is set, by minutes to days.
     WallJump = 500, RARE;
+    /// The wall clock is stepped by some milliseconds, as a time daemon does.
+    WallStep = 501, COMMON;
+    /// The wall clock is stepped back behind the time at which the present segment began.
+    WallStepsBack = 502, RARE;
+    /// The oscillator is off: the wall clock drifts by up to 500 parts in a million.
+    ClockDrift = 503, RARE;
+    /// A leap second is smeared over a day: the wall clock runs slow.
+    LeapSmear = 504, RARE;
+    /// The whole machine wakes late: its processor was somebody else's.
+    MachineLate = 505, RARE;
+    /// The machine is paused, as for a migration: time goes on, nothing of the broker does.
+    NodePause = 506, GRAVE;
 
     /// Which runnable role steps next.
     SchedulerPick = 600, SiteKind::Value;
@@ -299,9 +371,9 @@ impl Site {
         Site::ALL.iter().copied().find(|site| site.name() == name)
     }
 
-    /// Whether it decides about a fault.
+    /// Whether it decides about a fault, or about what a crash does.
     pub fn is_fault(self) -> bool {
-        matches!(self.kind(), SiteKind::Fault(_))
+        matches!(self.kind(), SiteKind::Fault(_) | SiteKind::Fate(_))
     }
 }
 

@@ -45,7 +45,7 @@ impl Swarm {
     /// One fault kind, which `seed` draws.
     pub fn single_from_seed(seed: u64) -> Swarm {
         let draw = draw_config(seed, Site::SwarmMode, 0);
-        let faults = Site::ALL.iter().filter(|site| site.is_fault());
+        let faults = Site::ALL.iter().filter(|site| matches!(site.kind(), SiteKind::Fault(_)));
         let count = faults.clone().count() as u64;
         let chosen = faults.clone().nth(usize::try_from(draw.part(0).below(count)).unwrap_or(0));
         chosen.map_or_else(Swarm::calm, |site| Swarm::with_mode(seed, Mode::Single(*site)))

@@ -485,3 +485,45 @@ fn a_batch_that_claims_to_be_huge_does_not_become_memory() {
     assert_eq!(log.log_end_offset(), Offset(0));
     assert!(crashed.faults.read_bytes_max.load(std::sync::atomic::Ordering::Relaxed) <= 1 << 20);
 }
+
+#[test]
+fn a_torn_batch_that_looks_like_an_old_message_is_cut_and_a_true_one_is_kept() {
+    let disk = filled(3);
+    let first = path(0, "log");
+    let mut torn = disk.read(&first).unwrap();
+    torn[16..].fill(0);
+    disk.write(&first, &torn);
+    let (_manager, log) = open(&disk.crash(everything), small(3));
+    assert_eq!(log.log_end_offset(), Offset(0));
+    // A message of magic 1 with neither key nor value, as Kafka 0.10 wrote it.
+    let mut old = vec![0; 12];
+    old[11] = 22;
+    let body = [&[1, 0][..], &[0; 8], &[0xff; 8]].concat();
+    old.extend(0xcc2f_79d9_u32.to_be_bytes());
+    old.extend(body);
+    disk.write(&first, &old);
+    let settings = small(3);
+    let manager = open_manager(&disk.crash(everything), &["/logs"], &settings, at(0));
+    assert!(manager.get(&partition()).is_none());
+}
+
+#[test]
+fn records_that_are_gone_since_a_clean_shutdown_are_missed() {
+    for left in [None, Some(4)] {
+        let disk = MemoryDisk::new();
+        let (manager, log) = open(&disk, small(20));
+        fill(&log, 10);
+        manager.shutdown(7).unwrap();
+        let restarted = disk.crash(|_, synced, _| synced);
+        let settings = small(20);
+        match left {
+            None => restarted.remove_directory(std::path::Path::new("/logs/topic-0")).unwrap(),
+            Some(batches) => {
+                let bytes = restarted.read(path(0, "log")).unwrap();
+                restarted.write(path(0, "log"), &bytes[..bytes.len() * batches / 10]);
+            }
+        }
+        let manager = open_manager(&restarted, &["/logs"], &settings, at(0));
+        assert!(!manager.directories()[0].was_clean, "{left:?} batches are left");
+    }
+}

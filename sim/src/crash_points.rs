@@ -1,0 +1,83 @@
+//! Every way to go down: a short work is repeated, and each time the broker goes down before another of its effects on the disk; then again before
+//! each effect of the recovery from that.
+//!
+//! It must not know what an effect is. No other fault is about, so that what is found has one cause.
+
+use crate::checker::Violation;
+use crate::client::Habits;
+use crate::plan::{Ending, Plan};
+use crate::reduction::Reduction;
+use crate::run::run_to_points;
+use crate::scenario::Profile;
+use crate::world::{Crash, WorldOptions};
+
+/// How long the work goes on, at most.
+const WORK_NS: u64 = 150_000_000;
+const BATCHES_MAX: u32 = 4;
+const ROUNDS_MAX: u32 = 3;
+
+/// What came of all runs.
+#[derive(Debug, Default)]
+pub struct CrashPoints {
+    /// Effects of the work, each of which the broker went down before.
+    pub effects: u64,
+    /// Effects of all recoveries, each of which it went down before as well.
+    pub recovery_effects: u64,
+    /// Runs made.
+    pub runs: u64,
+    /// Broken promises: the effects before which the broker went down, and what was found.
+    pub violations: Vec<(Vec<u64>, Violation)>,
+}
+
+/// Goes through all points of the work that `seed` draws. The power is cut; if `both`, the process is killed too, at each point in turn.
+pub fn crash_points(seed: u64, both: bool) -> CrashPoints {
+    let plan = short_plan(seed);
+    let (work, _) = run_to_points(WorldOptions::calm(seed), plan.clone(), &[]);
+    let mut found = CrashPoints { effects: work.disk_effects, ..CrashPoints::default() };
+    let kinds: &[Crash] = if both { &[Crash::Power, Crash::Process] } else { &[Crash::Power] };
+    for crash in kinds {
+        for effect in 1..=found.effects {
+            let recovery = found.visit(seed, &plan, &[effect], *crash);
+            found.recovery_effects += recovery;
+            for again in 1..=recovery {
+                found.visit(seed, &plan, &[effect, again], *crash);
+            }
+        }
+    }
+    found
+}
+
+impl CrashPoints {
+    /// Goes down at these points; says how many effects the recovery from the first had.
+    fn visit(&mut self, seed: u64, plan: &Plan, points: &[u64], crash: Crash) -> u64 {
+        let armed: Vec<(u64, Crash)> = points.iter().map(|effect| (*effect, crash)).collect();
+        let (report, recovery) = run_to_points(WorldOptions::calm(seed), plan.clone(), &armed);
+        self.runs += 1;
+        self.violations.extend(report.violations.into_iter().map(|violation| (points.to_vec(), violation)));
+        recovery
+    }
+}
+
+/// A work of some hundred effects: what the seed draws, cut short, with clients that behave.
+fn short_plan(seed: u64) -> Plan {
+    let mut plan = Plan::from_seed(seed, Profile::Swarm, &Reduction::default());
+    plan.producers.truncate(2);
+    for producer in &mut plan.producers {
+        (producer.batches, producer.habits) = (producer.batches.min(BATCHES_MAX), Habits::none());
+    }
+    plan.consumers.truncate(1);
+    plan.consumers.iter_mut().for_each(|consumer| consumer.habits = Habits::none());
+    plan.members.truncate(1);
+    for member in &mut plan.members {
+        (member.rounds, member.habits) = (member.rounds.min(ROUNDS_MAX), Habits::none());
+    }
+    if let Some(admin) = &mut plan.admin {
+        (admin.rounds, admin.habits) = (admin.rounds.min(ROUNDS_MAX), Habits::none());
+    }
+    plan.garbage = 0;
+    plan.crashes.clear();
+    plan.descriptors_max = None;
+    plan.chaos_ns = WORK_NS;
+    (plan.end_of_chaos, plan.before_final_reading) = (Ending::Nothing, Ending::Crash(Crash::Power));
+    plan
+}
