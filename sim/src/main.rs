@@ -51,6 +51,9 @@ enum Command {
         /// The process is killed too, not only the power cut.
         #[arg(long)]
         both: bool,
+        /// Only each so many'th effect.
+        #[arg(long, default_value_t = 1)]
+        every: u64,
     },
     /// Plants known bugs into the broker, one at a time, and counts the seeds until each is found.
     #[cfg(feature = "zoo")]
@@ -76,8 +79,8 @@ fn main() -> ExitCode {
             Some(first) => run_seeds(first, seeds),
             None => no_seed(&seed),
         },
-        Command::CrashPoints { seed, both } => match parse_seed(&seed) {
-            Some(seed) => visit_crash_points(seed, both),
+        Command::CrashPoints { seed, both, every } => match parse_seed(&seed) {
+            Some(seed) => visit_crash_points(seed, both, every),
             None => no_seed(&seed),
         },
         #[cfg(feature = "zoo")]
@@ -90,9 +93,9 @@ fn no_seed(text: &str) -> ExitCode {
     ExitCode::from(EXIT_USAGE)
 }
 
-fn visit_crash_points(seed: u64, both: bool) -> ExitCode {
-    println!("seed={seed}");
-    let found = crash_points(seed, both);
+fn visit_crash_points(seed: u64, both: bool, every: u64) -> ExitCode {
+    println!("seed={seed} every={every}");
+    let found = crash_points(seed, both, every);
     for (points, violation) in &found.violations {
         println!("  down before effect {points:?}: {violation}");
     }

@@ -9,6 +9,7 @@ mod bench;
 mod crashes;
 mod files;
 mod makers;
+mod medium;
 mod readiness;
 mod sending;
 mod streams;
