@@ -19,9 +19,9 @@ const ROUNDS_MAX: u32 = 3;
 /// What came of all runs.
 #[derive(Debug, Default)]
 pub struct CrashPoints {
-    /// Effects of the work, each of which the broker went down before.
+    /// Effects of the work.
     pub effects: u64,
-    /// Effects of all recoveries, each of which it went down before as well.
+    /// Effects of all recoveries from a visited point.
     pub recovery_effects: u64,
     /// Runs made.
     pub runs: u64,
@@ -29,17 +29,19 @@ pub struct CrashPoints {
     pub violations: Vec<(Vec<u64>, Violation)>,
 }
 
-/// Goes through all points of the work that `seed` draws. The power is cut; if `both`, the process is killed too, at each point in turn.
-pub fn crash_points(seed: u64, both: bool) -> CrashPoints {
+/// Goes through the points of the work that `seed` draws: all of them, or each so many'th only if there is no time for `every` = 1. The power is
+/// cut; if `both`, the process is killed too, at each point in turn.
+pub fn crash_points(seed: u64, both: bool, every: u64) -> CrashPoints {
     let plan = short_plan(seed);
     let (work, _) = run_to_points(WorldOptions::calm(seed), plan.clone(), &[]);
     let mut found = CrashPoints { effects: work.disk_effects, ..CrashPoints::default() };
     let kinds: &[Crash] = if both { &[Crash::Power, Crash::Process] } else { &[Crash::Power] };
+    let step = usize::try_from(every.max(1)).unwrap_or(usize::MAX);
     for crash in kinds {
-        for effect in 1..=found.effects {
+        for effect in (1..=found.effects).step_by(step) {
             let recovery = found.visit(seed, &plan, &[effect], *crash);
             found.recovery_effects += recovery;
-            for again in 1..=recovery {
+            for again in (1..=recovery).step_by(step) {
                 found.visit(seed, &plan, &[effect, again], *crash);
             }
         }
@@ -61,7 +63,7 @@ impl CrashPoints {
 /// A work of some hundred effects: what the seed draws, cut short, with clients that behave.
 fn short_plan(seed: u64) -> Plan {
     let mut plan = Plan::from_seed(seed, Profile::Swarm, &Reduction::default());
-    plan.producers.truncate(2);
+    plan.producers.truncate(1);
     for producer in &mut plan.producers {
         (producer.batches, producer.habits) = (producer.batches.min(BATCHES_MAX), Habits::none());
     }
@@ -71,10 +73,7 @@ fn short_plan(seed: u64) -> Plan {
     for member in &mut plan.members {
         (member.rounds, member.habits) = (member.rounds.min(ROUNDS_MAX), Habits::none());
     }
-    if let Some(admin) = &mut plan.admin {
-        (admin.rounds, admin.habits) = (admin.rounds.min(ROUNDS_MAX), Habits::none());
-    }
-    plan.garbage = 0;
+    (plan.admin, plan.garbage) = (None, 0);
     plan.crashes.clear();
     plan.descriptors_max = None;
     plan.chaos_ns = WORK_NS;

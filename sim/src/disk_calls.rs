@@ -110,6 +110,9 @@ impl Kernel {
         if self.flawed(Flaw::TruncateIgnored) {
             return Ok(());
         }
+        if bytes > before && self.flawed(Flaw::GrowingCutIgnored) {
+            return Ok(());
+        }
         let length = usize::try_from(bytes).unwrap_or(usize::MAX);
         self.disk.file(node).expect("an open file has a node").truncate(length);
         self.disk.used = self.disk.used.saturating_sub(before).saturating_add(bytes);
@@ -132,7 +135,7 @@ impl Kernel {
         }
         let replaced = self.disk.lookup(to);
         if replaced == Some(node) {
-            return Ok(());
+            return if self.flawed(Flaw::RenameOntoItselfRemoves) { self.unlink(from) } else { Ok(()) };
         }
         if replaced.is_some() && self.flawed(Flaw::RenameKeepsTarget) {
             return self.unlink(from);
@@ -140,6 +143,7 @@ impl Kernel {
         if let Some(replaced) = replaced
             && let Some(directory) = self.disk.directory(replaced)
             && !directory.entries.is_empty()
+            && !self.flawed(Flaw::FullDirectoryReplaced)
         {
             return Err(failure("rename", from, errno::ENOTEMPTY));
         }
@@ -225,7 +229,8 @@ impl Kernel {
         }
         let is_dirty =
             self.disk.file(covered.node).is_some_and(|inode| inode.is_fragile && inode.shared < covered.bytes);
-        if is_dirty && self.fault(Site::SyncErrorElsewhere, entity).is_some() {
+        let may_fail = is_dirty && !self.flawed(Flaw::WriteBackNeverFails);
+        if may_fail && self.fault(Site::SyncErrorElsewhere, entity).is_some() {
             let inode = self.disk.file(covered.node).expect("it was there a moment ago");
             let (from, to) = (inode.shared, inode.data.len());
             self.destroy(covered.node, Site::SyncErrorElsewhere, from, to);

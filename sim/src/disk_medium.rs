@@ -8,6 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::disk_state::{Node, NodeId};
+use crate::flaw::Flaw;
 use crate::inode::{Blemish, Inode, SECTOR_BYTES, Shown};
 use crate::kernel::Kernel;
 use crate::keyed::{Draw, Site};
@@ -25,14 +26,16 @@ pub(crate) type Backup = BTreeMap<String, Vec<u8>>;
 impl Kernel {
     /// The page cache is gone, and the medium shows what it holds.
     pub(crate) fn medium_shows(&mut self, crash: Crash) {
-        let is_strange = AT_REST.iter().chain(&[Site::DirectoryVanished, Site::DirectoryStale]);
-        if self.chance.is_calm() || !is_strange.clone().any(|site| self.chance.swarm().rate(*site) > 0) {
+        if self.chance.is_calm() {
             return;
         }
+        let breaks = self.flawed(Flaw::MirrorBreaks);
         let nodes: Vec<NodeId> = self.disk.nodes.keys().copied().collect();
         for node in &nodes {
             match self.disk.nodes.get(node) {
-                Some(Node::File(inode)) if inode.is_fragile && inode.shared > 0 => self.strike_file(*node, crash),
+                Some(Node::File(inode)) if (inode.is_fragile || breaks) && inode.shared > 0 => {
+                    self.strike_file(*node, crash)
+                }
                 Some(Node::Directory(directory)) if directory.is_fragile => self.strike_directory(*node),
                 _ => {}
             }
@@ -104,6 +107,9 @@ impl Kernel {
         let Some(inode) = self.disk.file(node) else { return };
         let (entity, bytes) = (inode.entity, Arc::from(inode.data.as_slice()));
         self.note(TraceKind::Left, entity, (from as u64) << 32 | to as u64);
+        if self.flawed(Flaw::LedgerForgets) {
+            return;
+        }
         self.disk.ledger.note(Destroyed { path, from: from as u64, to: to as u64, how, bytes });
     }
 
@@ -176,7 +182,8 @@ impl Kernel {
     /// Bytes on their way from the medium come wrong, once.
     pub(crate) fn misread(&mut self, node: NodeId, entity: u64, bytes: &mut [u8]) {
         let Some(inode) = self.disk.file(node).filter(|inode| inode.is_fragile && !bytes.is_empty()) else { return };
-        if std::mem::take(&mut inode.was_misread) {
+        let was_misread = std::mem::take(&mut inode.was_misread);
+        if was_misread && !self.flawed(Flaw::MisreadRepeats) {
             return;
         }
         let count = bytes.len() as u64;

@@ -23,7 +23,9 @@ impl Kernel {
     /// Whether the file system may be changed at all.
     pub(crate) fn check_mount(&mut self, operation: &'static str, path: &Path) -> Result<(), DiskError> {
         match self.disk.read_only_until {
-            Some(until) if self.now < until => Err(failure(operation, path, errno::EROFS)),
+            Some(until) if self.now < until && !self.flawed(Flaw::ReadOnlyTakesChanges) => {
+                Err(failure(operation, path, errno::EROFS))
+            }
             _ => Ok(()),
         }
     }
@@ -80,7 +82,7 @@ impl Kernel {
 
     /// A call waits for the disk.
     pub(crate) fn wait_for_disk(&mut self, entity: u64) {
-        if let Some(draw) = self.fault(Site::DiskSlow, entity) {
+        if let Some(draw) = self.fault(Site::DiskSlow, entity).filter(|_| !self.flawed(Flaw::SlowDiskIsFast)) {
             self.advance_to(Instant(self.now.0 + draw.exponential(20 * MILLISECOND)));
         }
     }

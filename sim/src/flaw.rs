@@ -215,6 +215,18 @@ flaws! {
     SetModifiedIgnored;
     /// A file opened to read can be changed.
     ReadHandleAppends;
+    /// Cutting a file beyond its end changes nothing.
+    GrowingCutIgnored;
+    /// Renaming a directory replaces one that holds files.
+    FullDirectoryReplaced;
+    /// Removing a file takes directories too.
+    RemoveFileTakesDirectories;
+    /// A sync of a directory that is not there succeeds.
+    MissingDirectorySynced;
+    /// More space is free than there is.
+    MoreFreeThanTotal;
+    /// Renaming a file onto itself removes it.
+    RenameOntoItselfRemoves;
 
     /// A sync makes nothing durable.
     SyncIgnored;
@@ -246,4 +258,21 @@ flaws! {
     PowerCutSaysEnd;
     /// A sync covers what was appended while it ran.
     SyncCoversLaterBytes;
+
+    /// The ledger does not note what was destroyed.
+    LedgerForgets;
+    /// What is mirrored is destroyed all the same.
+    MirrorBreaks;
+    /// A bad sector reads as if nothing were wrong.
+    BadSectorReads;
+    /// A bit that flips on its way flips every time.
+    MisreadRepeats;
+    /// Write-back never fails behind the broker's back.
+    WriteBackNeverFails;
+    /// A read-only file system takes changes.
+    ReadOnlyTakesChanges;
+    /// A sync that hangs completes in time.
+    HungSyncCompletes;
+    /// A slow disk takes no time.
+    SlowDiskIsFast;
 }

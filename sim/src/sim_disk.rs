@@ -92,7 +92,7 @@ impl SimDisk {
                 kernel.disk.deferred.get(&number).map_or(0, |covered| covered.iter().map(|file| file.bytes).sum());
             delay += draw.between(1, 20) * 1_000 * covered as u64;
         }
-        if kernel.fault(Site::SyncNeverCompletes, entity).is_some() {
+        if kernel.fault(Site::SyncNeverCompletes, entity).is_some() && !kernel.flawed(Flaw::HungSyncCompletes) {
             delay += NEVER_NS;
         }
         Ok(DeferredSync { number, boot: kernel.boot, due: Instant(kernel.now.0 + delay) })
@@ -187,7 +187,7 @@ impl Disk for SimDisk {
             return Ok(());
         }
         let node = node.ok_or_else(|| not_found(path))?;
-        if kernel.disk.directory(node).is_some() {
+        if kernel.disk.directory(node).is_some() && !kernel.flawed(Flaw::RemoveFileTakesDirectories) {
             return Err(failure("remove", path, errno::EISDIR));
         }
         kernel.unlink(path)
@@ -220,6 +220,9 @@ impl Disk for SimDisk {
 
     fn sync_directory(&self, path: &Path) -> Result<(), DiskError> {
         let mut kernel = self.kernel_with_descriptor("sync directory", path)?;
+        if kernel.flawed(Flaw::MissingDirectorySynced) && kernel.disk.lookup(path).is_none() {
+            return Ok(());
+        }
         let node = kernel.disk.lookup(path).ok_or_else(|| not_found(path))?;
         let directory = kernel.disk.directory(node).ok_or_else(|| failure("sync directory", path, errno::ENOTDIR))?;
         let (entity, changes) = (directory.entity, directory.pending.len());
@@ -267,7 +270,7 @@ impl Disk for SimDisk {
         let mut kernel = self.kernel("free space", root)?;
         kernel.disk.lookup(root).ok_or_else(|| not_found(root))?;
         kernel.space_changes(entity_of(root));
-        if kernel.flawed(Flaw::FreeBytesConstant) {
+        if kernel.flawed(Flaw::FreeBytesConstant) || kernel.flawed(Flaw::MoreFreeThanTotal) {
             return Ok(kernel.disk.capacity);
         }
         Ok(kernel.disk.capacity.saturating_sub(kernel.disk.used))

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use klamm::env::{Disk, DiskFile, OpenMode};
-use klamm_sim::keyed::Site;
-use klamm_sim::{Crash, SimDisk, World, WorldOptions};
+use klamm_sim::keyed::{Mode, Overrides, Site, Swarm};
+use klamm_sim::{Crash, Destroyed, SimDisk, World, WorldOptions};
 
 /// What is known of one file.
 #[derive(Default)]
@@ -179,4 +179,52 @@ fn a_crash_before_any_effect_of_a_short_work_leaves_synced_bytes() {
             );
         }
     }
+}
+
+/// What a file holds, read until two reads agree, since one may go wrong on its way.
+fn read_surely(disk: &SimDisk, path: &Path) -> Vec<u8> {
+    let read = || {
+        let mut bytes = vec![0; 20_000];
+        let count = disk.open(path, OpenMode::Read)?.read_at(0, &mut bytes)?;
+        bytes.truncate(count);
+        Ok::<_, klamm::env::DiskError>(bytes)
+    };
+    let reads: Vec<Vec<u8>> = (0..200).filter_map(|_| read().ok()).collect();
+    reads.windows(2).find(|pair| pair[0] == pair[1]).unwrap_or_else(|| panic!("{path:?} cannot be read"))[0].clone()
+}
+
+#[test]
+fn every_synced_byte_that_is_not_there_is_in_the_ledger() {
+    let mut destroyed = 0;
+    for seed in 0..400 {
+        let swarm = Swarm::with_mode(seed, Mode::AllOn);
+        let world = World::new(WorldOptions { seed, swarm, overrides: Overrides::default(), flaw: None });
+        world.set_fragile(|path| path.starts_with("/"));
+        let (disk, path) = (world.disk(), Path::new("/a"));
+        let Ok(file) = disk.open(path, OpenMode::Create) else { continue };
+        let (mut written, mut sure) = (Vec::new(), Vec::new());
+        for round in 0..20_u8 {
+            let bytes = [round + 1; 300];
+            if file.append(&[IoSlice::new(&bytes)]).is_err() {
+                break;
+            }
+            written.extend(bytes);
+            if file.sync().is_ok() {
+                sure = written.clone();
+            }
+        }
+        if disk.sync_directory(Path::new("/")).is_err() {
+            continue;
+        }
+        world.crash(Crash::Power);
+        world.replace_bad_sectors();
+        let left = read_surely(&world.disk(), path);
+        let ledger = world.destroyed_since(0);
+        for (at, byte) in sure.iter().enumerate().filter(|(at, byte)| left.get(*at) != Some(byte)) {
+            let covers = |entry: &Destroyed| (entry.from..entry.to).contains(&(at as u64));
+            assert!(ledger.iter().any(covers), "seed {seed}: byte {at} was {byte}, and the ledger says {ledger:?}");
+            destroyed += 1;
+        }
+    }
+    assert!(destroyed > 1_000, "{destroyed} bytes were destroyed");
 }

@@ -17,6 +17,9 @@ pub(super) struct Options {
     /// The process is killed too, not only the power cut.
     #[arg(long)]
     both: bool,
+    /// Only each so many'th effect.
+    #[arg(long, default_value_t = 1)]
+    every: u64,
 }
 
 impl Options {
@@ -26,7 +29,7 @@ impl Options {
             Err(reason) => return refuse(&reason),
         };
         println!("seed={seed}");
-        let found = crash_points(seed, self.both);
+        let found = crash_points(seed, self.both, self.every);
         for (points, violation) in &found.violations {
             println!("  down before effect {points:?}: {violation}");
         }

@@ -21,7 +21,7 @@ const SEEDS: u64 = 60;
 
 /// Every clause that only simulated makers can be asked.
 pub(super) fn simulated_clauses() -> Vec<SimulatedClause> {
-    table! { SimulatedClause:
+    let mut clauses = table! { SimulatedClause:
         synced_bytes_survive, SyncIgnored,
             "Bytes synced before a power cut are there after it.";
         sync_all_reaches_everything, SyncAllIsShallow,
@@ -64,7 +64,9 @@ pub(super) fn simulated_clauses() -> Vec<SimulatedClause> {
             "The peers of a machine without power see nothing until they speak, and then a reset.";
         undrained_connection_is_silent, LevelTriggered,
             "A connection that was not drained shows no second edge.";
-    }
+    };
+    clauses.extend(super::medium::clauses());
+    clauses
 }
 
 fn written(disk: &dyn Disk, path: &Path, bytes: &[u8]) -> Result<Arc<dyn DiskFile>, Failure> {

@@ -67,6 +67,18 @@ pub(super) fn clauses<M: Makers>() -> Vec<Clause<M>> {
             "Syncs of a file, a directory and everything change nothing that is seen.";
         read_handle_does_not_append, ReadHandleAppends,
             "A file that was opened to read cannot be appended to.";
+        growing_cut_adds_zeroes, GrowingCutIgnored,
+            "Cutting a file beyond its end adds zeroes.";
+        full_directory_is_not_replaced, FullDirectoryReplaced,
+            "Renaming a directory onto one that holds files is refused.";
+        directory_is_not_removed_as_a_file, RemoveFileTakesDirectories,
+            "Removing a file refuses a directory.";
+        missing_directory_is_not_synced, MissingDirectorySynced,
+            "Syncing a directory that is not there says so.";
+        total_holds_what_is_free, MoreFreeThanTotal,
+            "No more space is free than there is.";
+        renaming_onto_itself_changes_nothing, RenameOntoItselfRemoves,
+            "Renaming a file onto itself changes nothing.";
     }
 }
 
@@ -361,5 +373,55 @@ fn read_handle_does_not_append<M: Makers>(makers: &mut M) -> Outcome {
     ensure!(reader.append(&[IoSlice::new(b"x")]).is_err(), "a reader appended");
     ensure!(reader.truncate(0).is_err(), "a reader truncated");
     ensure!(contents(&*reader)? == b"one", "a reader changed the file");
+    Ok(())
+}
+
+fn growing_cut_adds_zeroes<M: Makers>(makers: &mut M) -> Outcome {
+    let file = create(&*makers.disk(), &makers.directory().join("a"), b"abc")?;
+    file.truncate(6)?;
+    file.append(&[IoSlice::new(b"d")])?;
+    let bytes = contents(&*file)?;
+    ensure!(bytes == b"abc\0\0\0d", "{bytes:?} were read");
+    Ok(())
+}
+
+fn full_directory_is_not_replaced<M: Makers>(makers: &mut M) -> Outcome {
+    let (disk, directory) = (makers.disk(), makers.directory());
+    let (from, to) = (directory.join("from"), directory.join("to"));
+    disk.create_directory(&from)?;
+    disk.create_directory(&to)?;
+    create(&*disk, &to.join("a"), b"x")?;
+    ensure!(disk.rename(&from, &to).is_err(), "a directory with files was replaced");
+    ensure!(!is_missing(&*disk, &to.join("a")), "its file is gone");
+    Ok(())
+}
+
+fn directory_is_not_removed_as_a_file<M: Makers>(makers: &mut M) -> Outcome {
+    let (disk, directory) = (makers.disk(), makers.directory().join("b"));
+    disk.create_directory(&directory)?;
+    ensure!(disk.remove_file(&directory).is_err(), "a directory was removed as a file");
+    ensure!(disk.list(&directory).is_ok(), "the directory is gone");
+    Ok(())
+}
+
+fn missing_directory_is_not_synced<M: Makers>(makers: &mut M) -> Outcome {
+    let outcome = makers.disk().sync_directory(&makers.directory().join("missing"));
+    ensure!(matches!(outcome, Err(DiskError::NotFound { .. })), "syncing it gave {outcome:?}");
+    Ok(())
+}
+
+fn total_holds_what_is_free<M: Makers>(makers: &mut M) -> Outcome {
+    let (disk, directory) = (makers.disk(), makers.directory());
+    create(&*disk, &directory.join("a"), b"x")?;
+    let (free, total) = (disk.free_bytes(&directory)?, disk.total_bytes(&directory)?);
+    ensure!(free < total, "{free} of {total} bytes are free beside a file");
+    Ok(())
+}
+
+fn renaming_onto_itself_changes_nothing<M: Makers>(makers: &mut M) -> Outcome {
+    let (disk, path) = (makers.disk(), makers.directory().join("a"));
+    let file = create(&*disk, &path, b"x")?;
+    disk.rename(&path, &path)?;
+    ensure!(!is_missing(&*disk, &path) && contents(&*file)? == b"x", "the file is gone");
     Ok(())
 }

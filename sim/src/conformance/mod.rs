@@ -10,6 +10,7 @@ mod crashes;
 mod ends;
 mod files;
 mod makers;
+mod medium;
 mod readiness;
 mod registering;
 mod sending;
