@@ -34,6 +34,12 @@ impl NonsenseLog {
         }
     }
 
+    /// What was told of so far.
+    #[cfg(test)]
+    pub(crate) fn classes(&self) -> Vec<&'static str> {
+        self.classes.lock().unwrap().keys().copied().collect()
+    }
+
     /// How many of this class were not told of, if it is time to tell.
     fn due(&self, now: Instant, class: &'static str) -> Option<u64> {
         let mut classes =
