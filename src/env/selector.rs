@@ -121,8 +121,24 @@ pub trait Connection: FileSink + Send + 'static {
     /// Reads into `buffer`; 0 is the end of the stream (if `buffer` is not empty).
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize>;
 
+    /// Like [`Connection::read`], behind what `buffer` holds: as much as its capacity has room for, which must be more than nothing. Makers
+    /// that can spare themselves clearing the room first.
+    fn read_behind(&mut self, buffer: &mut Vec<u8>) -> io::Result<usize> {
+        let filled = buffer.len();
+        buffer.resize(buffer.capacity(), 0);
+        let outcome = self.read(buffer.get_mut(filled..).unwrap_or_default());
+        buffer.truncate(filled + outcome.as_ref().map_or(0, |read| *read));
+        outcome
+    }
+
     /// Writes a prefix of `slices`, taken together.
     fn write_vectored(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize>;
+
+    /// Like [`Connection::write_vectored`] where a range of a file is sent right after: makers that can hold the bytes back, so that they leave
+    /// with the first of the file and not in a small segment of their own.
+    fn write_before_file(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
+        self.write_vectored(slices)
+    }
 
     /// Sends a prefix of `bytes` bytes of `file` from `offset` on, without a copy where the makers can.
     /// `UnexpectedEof` if the file ends before `offset`.

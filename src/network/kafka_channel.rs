@@ -10,7 +10,7 @@ use super::mute_state::{MuteEvent, MuteState};
 use super::network_receive::{NetworkReceive, Received};
 use super::network_send::{NetworkSend, SendProgress};
 use super::request::RequestTimes;
-use crate::env::{Connection, Piece};
+use crate::env::{Connection, Event, Piece};
 use crate::types::{Instant, Ticket};
 use crate::zoo::{self, Bug};
 
@@ -23,6 +23,28 @@ pub(crate) enum Stage {
     Parked,
     /// Its answer is being sent.
     Answered,
+}
+
+/// What is known of a channel's peer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum PeerState {
+    /// It may send more.
+    Open,
+    /// It sends nothing more.
+    Finished,
+    /// It takes no answer either.
+    Gone,
+}
+
+impl PeerState {
+    /// What an event tells of it.
+    pub(crate) fn shown_by(event: &Event) -> PeerState {
+        match (event.error || event.write_closed, event.read_closed) {
+            (true, _) => PeerState::Gone,
+            (false, true) => PeerState::Finished,
+            (false, false) => PeerState::Open,
+        }
+    }
 }
 
 /// The request of a channel that is in work.
@@ -45,11 +67,9 @@ pub(crate) struct KafkaChannel<C> {
     pub(crate) local: Option<SocketAddr>,
     pub(crate) last_used: Instant,
     pub(crate) in_flight: Option<InFlight>,
-    pub(crate) throttled_until: Option<Instant>,
     /// An edge has come and the socket was not found dry since.
     pub(crate) is_readable: bool,
-    /// Its peer sends nothing more.
-    pub(crate) is_peer_finished: bool,
+    pub(crate) peer_state: PeerState,
     /// Requests that it has brought, around for ever.
     pub(crate) requests: u32,
     /// It stands in its Processor's queue of channels to read.
@@ -69,9 +89,8 @@ impl<C: Connection> KafkaChannel<C> {
             peer,
             last_used: now,
             in_flight: None,
-            throttled_until: None,
             is_readable: true,
-            is_peer_finished: false,
+            peer_state: PeerState::Open,
             requests: 0,
             is_queued_to_read: false,
             wants_writable: false,
@@ -115,15 +134,13 @@ impl<C: Connection> KafkaChannel<C> {
     }
 
     /// Starts to throttle it.
-    pub(crate) fn throttle(&mut self, until: Instant) -> Option<()> {
+    pub(crate) fn begin_throttle(&mut self) -> Option<()> {
         self.mute = self.mute.after(MuteEvent::ThrottleStarted)?;
-        self.throttled_until = Some(until);
         Some(())
     }
 
     /// Ends the throttle and unmutes it if nothing else holds it.
     pub(crate) fn end_throttle(&mut self) -> Option<()> {
-        self.throttled_until = None;
         self.mute = self.mute.after(MuteEvent::ThrottleEnded)?.unmuted();
         Some(())
     }
@@ -166,8 +183,8 @@ impl<C: Connection> KafkaChannel<C> {
         self.receive.is_unfinished()
     }
 
-    /// Bytes of the pool that it holds: an unfinished frame and the request in work.
-    pub(crate) fn held_bytes(&self) -> usize {
-        self.receive.held_bytes() + self.in_flight.map_or(0, |in_flight| in_flight.frame_bytes)
+    /// Bytes of the pool that its unfinished frame holds.
+    pub(crate) fn unfinished_bytes(&self) -> usize {
+        self.receive.held_bytes()
     }
 }

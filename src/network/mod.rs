@@ -21,9 +21,15 @@ mod request; // what goes through the queues
 mod request_channel; // the queues between Processors and handlers
 mod sync; // what the queues are made of
 #[cfg(test)]
+mod test_changed_limits; // limits of connections that change at run time
+#[cfg(test)]
 mod test_departures; // when handlers hear of peers that leave
 #[cfg(test)]
+mod test_endings; // what a connection that ends leaves behind
+#[cfg(test)]
 mod test_memory_pool; // who is woken when request memory comes back
+#[cfg(test)]
+mod test_reactor; // a Processor with one connection for tests
 #[doc(hidden)]
 pub mod testing; // bytes through reader and writer in any cuts, for fuzz targets and property tests
 

@@ -51,7 +51,11 @@ impl NetworkSend {
                 Some(Piece::Bytes(_)) => {
                     let mut slices = [IoSlice::new(&[]); SLICES_MAX];
                     let used = self.fill_leading(&mut slices);
-                    connection.write_vectored(slices.get(..used).unwrap_or_default())
+                    let slices = slices.get(..used).unwrap_or_default();
+                    match self.pieces.get(used) {
+                        Some(Piece::File { .. }) => connection.write_before_file(slices),
+                        Some(Piece::Bytes(_)) | None => connection.write_vectored(slices),
+                    }
                 }
             };
             match written {

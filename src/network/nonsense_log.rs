@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use super::sync::Mutex;
+use super::sync::{Mutex, MutexGuard};
 use crate::types::Instant;
 
 /// One line of each class in this time.
@@ -34,10 +34,15 @@ impl NonsenseLog {
         }
     }
 
+    /// What was told of so far.
+    #[cfg(test)]
+    pub(crate) fn classes(&self) -> Vec<&'static str> {
+        self.table().keys().copied().collect()
+    }
+
     /// How many of this class were not told of, if it is time to tell.
     fn due(&self, now: Instant, class: &'static str) -> Option<u64> {
-        let mut classes =
-            self.classes.lock().expect("nobody panics while holding the classes: panics abort the process");
+        let mut classes = self.table();
         let class = classes.entry(class).or_default();
         if now < class.quiet_until {
             class.untold += 1;
@@ -45,6 +50,10 @@ impl NonsenseLog {
         }
         class.quiet_until = now.after(QUIET);
         Some(std::mem::take(&mut class.untold))
+    }
+
+    fn table(&self) -> MutexGuard<'_, BTreeMap<&'static str, Class>> {
+        self.classes.lock().expect("nobody panics while holding the classes: panics abort the process")
     }
 }
 

@@ -95,7 +95,7 @@ pub struct Response {
     pub ticket: Ticket,
     /// What becomes of it.
     pub kind: ResponseKind,
-    /// How long the channel is not read, from now on.
+    /// How long the channel is not read, from now on: never, until there are quotas.
     pub throttle: Duration,
     /// The stopwatch.
     pub times: RequestTimes,

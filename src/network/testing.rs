@@ -20,6 +20,10 @@ pub(crate) struct ScriptedConnection {
     incoming: VecDeque<u8>,
     written: Vec<u8>,
     cuts: VecDeque<usize>,
+    /// Where its bytes end it was reset, not closed.
+    is_reset: bool,
+    /// What was written right before a file.
+    before_files: Vec<u8>,
 }
 
 impl ScriptedConnection {
@@ -28,7 +32,15 @@ impl ScriptedConnection {
             incoming: incoming.iter().copied().collect(),
             written: Vec::new(),
             cuts: cuts.iter().copied().collect(),
+            is_reset: false,
+            before_files: Vec::new(),
         }
+    }
+
+    /// The same with a reset where its bytes end.
+    #[cfg(test)]
+    pub(crate) fn then_reset(self) -> ScriptedConnection {
+        ScriptedConnection { is_reset: true, ..self }
     }
 
     /// How many bytes the next call may move; all, when the script is over.
@@ -61,6 +73,9 @@ impl FileSink for ScriptedConnection {
 impl Connection for ScriptedConnection {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.cut()?.min(buffer.len()).min(self.incoming.len());
+        if count == 0 && self.is_reset {
+            return Err(io::ErrorKind::ConnectionReset.into());
+        }
         for (slot, byte) in buffer.iter_mut().zip(self.incoming.drain(..count)) {
             *slot = byte;
         }
@@ -70,6 +85,12 @@ impl Connection for ScriptedConnection {
     fn write_vectored(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
         let slices: Vec<&[u8]> = slices.iter().map(|slice| &**slice).collect();
         self.take(&slices)
+    }
+
+    fn write_before_file(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
+        let written = self.write_vectored(slices)?;
+        self.before_files.extend_from_slice(&self.written[self.written.len() - written..]);
+        Ok(written)
     }
 
     fn send_file(&mut self, file: &dyn DiskFile, offset: u64, bytes: usize) -> io::Result<usize> {
@@ -139,7 +160,7 @@ mod tests {
     use bytes::Bytes;
     use proptest::prelude::*;
 
-    use super::{StreamEnd, receive_frames, send_pieces};
+    use super::{NetworkSend, ScriptedConnection, StreamEnd, receive_frames, send_pieces};
     use crate::env::{DiskError, DiskFile, FileSink, Piece};
     use crate::types::WallTime;
 
@@ -250,6 +271,17 @@ mod tests {
             }
             prop_assert_eq!(send_pieces(pieces, &cuts).unwrap(), expected);
         }
+    }
+
+    #[test]
+    fn only_bytes_that_a_file_follows_wait_for_it() {
+        let bytes = |text: &'static str| Piece::Bytes(Bytes::from_static(text.as_bytes()));
+        let file = || Piece::File { file: Arc::new(MemoryFile(vec![b'-'; 3])), offset: 0, bytes: 3 };
+        let pieces = vec![bytes("a"), bytes("b"), file(), file(), bytes("c"), file(), bytes("d"), bytes("e")];
+        let mut connection = ScriptedConnection::new(&[], &[]);
+        NetworkSend::new(pieces).write_to(&mut connection).unwrap();
+        assert_eq!(connection.written, b"ab------c---de");
+        assert_eq!(connection.before_files, b"abc");
     }
 
     #[test]

@@ -27,7 +27,8 @@ pub struct MioListener {
 
 impl MioListener {
     /// Listens on `host` and `port`. An empty host means every address, of IPv6 and IPv4 where the machine has both; port 0 lets
-    /// the kernel choose. A name is resolved, which may block, and its first address that this machine has is taken.
+    /// the kernel choose. A name is resolved, which may block, and its first address that this machine has is taken, one of IPv4 before one
+    /// of IPv6.
     pub fn bind(host: &str, port: u16, options: &ListenOptions) -> io::Result<MioListener> {
         let mut outcome = Err(io::Error::new(io::ErrorKind::AddrNotAvailable, "the host has no address"));
         for address in candidates(host, port)? {
@@ -77,8 +78,14 @@ fn candidates(host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
     }
     match host.parse::<IpAddr>() {
         Ok(address) => Ok(vec![SocketAddr::from((address, port))]),
-        Err(_) => Ok((host, port).to_socket_addrs()?.collect()),
+        Err(_) => Ok(ipv4_first((host, port).to_socket_addrs()?.collect())),
     }
+}
+
+/// As Java orders them: `localhost` is 127.0.0.1 to most clients, whatever the machine prefers.
+fn ipv4_first(mut addresses: Vec<SocketAddr>) -> Vec<SocketAddr> {
+    addresses.sort_by_key(SocketAddr::is_ipv6);
+    addresses
 }
 
 fn bind_address(address: SocketAddr, options: &ListenOptions) -> io::Result<MioListener> {
@@ -127,6 +134,13 @@ mod tests {
     fn a_bracketed_ipv6_host_is_an_address() {
         assert_eq!(candidates("[::1]", 9092).unwrap(), vec!["[::1]:9092".parse::<SocketAddr>().unwrap()]);
         assert_eq!(candidates("127.0.0.1", 9092).unwrap(), vec!["127.0.0.1:9092".parse::<SocketAddr>().unwrap()]);
+    }
+
+    #[test]
+    fn a_name_with_addresses_of_both_families_is_tried_with_ipv4_first() {
+        let [six, four, other] = ["[::1]:9092", "127.0.0.1:9092", "127.0.0.2:9092"].map(|text| text.parse().unwrap());
+        assert_eq!(ipv4_first(vec![six, four, other]), vec![four, other, six]);
+        assert!(candidates("localhost", 9092).unwrap().is_sorted_by_key(SocketAddr::is_ipv6));
     }
 
     #[test]

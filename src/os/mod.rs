@@ -10,6 +10,7 @@
 mod descriptor_limit;
 mod entropy;
 mod file_disk;
+mod kernel_version;
 mod mio_connection;
 mod mio_listener;
 mod mio_network;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use super::kernel_version::check_kernel;
 use super::threads::{Countdown, Phase, run_acceptor, run_handler, run_processor, run_role, wake_all};
 use super::{
     FileDisk, MioNetwork, MioSelector, Parker, SystemClock, Termination, raise_descriptor_limit, seed_from_system,
@@ -22,6 +23,7 @@ pub fn run(fixed: StaticConfig) -> Result<(), StartError> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
     let disk: Arc<dyn Disk> = Arc::new(FileDisk::new());
     let system = |source| StartError::System { source };
+    check_kernel().map_err(system)?;
     let mut termination = Termination::install().map_err(system)?;
     raise_descriptor_limit().map_err(system)?;
     let settings = Settings::resolve(Layers { fixed: &fixed, dynamic: &Default::default() });

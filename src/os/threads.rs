@@ -110,17 +110,16 @@ pub(crate) fn run_processor<S: Selector>(
             }
             let now = clock.now();
             let step = processor.step(now);
-            let mut handled = false;
-            // Bounded: the queue is everybody's, and neither these connections nor the clock may wait for its end.
-            for _ in 0..REQUESTS_IN_A_TURN {
-                if !matches!(handler.step(now), Step::Worked) {
-                    break;
-                }
-                handled = true;
-            }
-            timeout = if handled { Some(Duration::ZERO) } else { wait_after(&step, now, longest) };
+            let handled = handle_some(|| handler.step(now));
+            timeout = if handled > 0 { Some(Duration::ZERO) } else { wait_after(&step, now, longest) };
         }
     })
+}
+
+/// Steps the handler of a Processor until it has no work, and says how often it had. Bounded: the queue is everybody's, and neither the
+/// Processor's connections nor the clock may wait for its end.
+fn handle_some(mut step: impl FnMut() -> Step) -> usize {
+    (0..REQUESTS_IN_A_TURN).take_while(|_| matches!(step(), Step::Worked)).count()
 }
 
 /// Runs a handler of the pool until the broker stops.
@@ -233,4 +232,22 @@ fn spawn(name: &str, body: impl FnOnce() + Send + 'static) -> JoinHandle<()> {
 /// Wakes everybody, so that a change of phase is seen.
 pub(crate) fn wake_all(wakers: &[Arc<dyn Wake>]) {
     wakers.iter().for_each(|waker| waker.wake());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_turn_of_a_processor_handles_at_most_sixteen_requests_and_no_more_than_there_are() {
+        for (waiting, expected) in [(0, 0), (3, 3), (16, 16), (1_000, 16)] {
+            let mut left = waiting;
+            let handled = handle_some(|| {
+                let worked = left > 0;
+                left -= usize::from(worked);
+                if worked { Step::Worked } else { Step::Idle { until: None } }
+            });
+            assert_eq!((handled, waiting - left), (expected, expected));
+        }
+    }
 }

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::connection_limits::connection_limits;
+use super::connection_limits::{LimitsInForce, connection_limits};
 use super::delivery::Delivery;
 use super::expiry::Expiry;
 use super::flusher::Flusher;
@@ -167,8 +167,9 @@ impl<S: Selector> Broker<S> {
         broker.handlers = (0..wakers.handlers.len())
             .map(|number| RequestHandler::of_pool(number, Arc::clone(&requests), Arc::clone(&apis), Arc::clone(&clock)))
             .collect();
+        let limits = LimitsInForce::new(quotas, settings);
         broker.roles = vec![
-            Box::new(Flusher::new(Arc::clone(&apis), Arc::clone(&requests), Arc::clone(&clock), quotas)),
+            Box::new(Flusher::new(Arc::clone(&apis), Arc::clone(&requests), Arc::clone(&clock), limits)),
             Box::new(Expiry::new(Arc::clone(&apis), Arc::clone(&requests), Arc::clone(&clock))),
             Box::new(LogKeeper::new(apis, requests, clock)),
         ];

@@ -4,10 +4,11 @@
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::start_error::StartError;
-use crate::config::NetworkSettings;
+use crate::config::{NetworkSettings, Settings};
 use crate::env::Network;
 use crate::network::{ConnectionLimits, ConnectionQuotas, ListenerLimits};
 
@@ -40,10 +41,28 @@ pub(super) fn connection_limits(
     })
 }
 
-/// Lets the numbers that may change at run time be those of these settings.
-pub(super) fn change_limits(quotas: &ConnectionQuotas, settings: &NetworkSettings) {
-    let per_ip = unlimited(settings.connections_per_ip_max);
-    quotas.set_limits(limits_of_broker(settings), per_ip, limits_of_listeners(settings));
+/// Lets the numbers that may change at run time be those of the newest settings.
+pub(crate) struct LimitsInForce {
+    quotas: Arc<ConnectionQuotas>,
+    /// Whose limits hold.
+    settings: Arc<Settings>,
+}
+
+impl LimitsInForce {
+    /// The limits of these settings hold already.
+    pub(super) fn new(quotas: Arc<ConnectionQuotas>, settings: Arc<Settings>) -> LimitsInForce {
+        LimitsInForce { quotas, settings }
+    }
+
+    /// From now on those of `settings` hold, for what is there and for what comes.
+    pub(super) fn follow(&mut self, settings: Arc<Settings>) {
+        if !Arc::ptr_eq(&settings, &self.settings) {
+            let network = &settings.network;
+            let per_ip = unlimited(network.connections_per_ip_max);
+            self.quotas.set_limits(limits_of_broker(network), per_ip, limits_of_listeners(network));
+            self.settings = settings;
+        }
+    }
 }
 
 fn limits_of_broker(settings: &NetworkSettings) -> ListenerLimits {
@@ -68,4 +87,59 @@ fn unlimited(max: usize) -> u32 {
 
 fn count(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{DynamicConfig, Layers, StaticConfig};
+    use crate::env::Wake;
+    use crate::types::Now;
+
+    struct Nobody;
+
+    impl Wake for Nobody {
+        fn wake(&self) {}
+    }
+
+    fn settings(changed: &[(&str, &str)]) -> Arc<Settings> {
+        let cluster = changed.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+        let dynamic = DynamicConfig { cluster, ..DynamicConfig::default() };
+        Arc::new(Settings::resolve(Layers { fixed: &StaticConfig::default(), dynamic: &dynamic }))
+    }
+
+    fn at_start(settings: &Settings) -> (Arc<ConnectionQuotas>, LimitsInForce) {
+        let network = &settings.network;
+        let broker = limits_of_broker(network);
+        let limits = ConnectionLimits {
+            connections_max: broker.connections_max,
+            connections_per_ip_max: unlimited(network.connections_per_ip_max),
+            per_ip_overrides: BTreeMap::new(),
+            creation_rate_max: broker.creation_rate_max,
+            windows: network.quota_windows,
+            window: Duration::from_secs(network.quota_window_seconds),
+            listeners: limits_of_listeners(network),
+            inter_broker_listener: None,
+        };
+        let quotas = Arc::new(ConnectionQuotas::new(limits, vec![Arc::new(Nobody)]));
+        (Arc::clone(&quotas), LimitsInForce::new(quotas, Arc::new(settings.clone())))
+    }
+
+    #[test]
+    fn each_limit_that_changes_at_run_time_is_in_force_when_the_new_settings_are_followed() {
+        let here = IpAddr::from([127, 0, 0, 1]);
+        let cases = [("max.connections", "0"), ("max.connections.per.ip", "0"), ("max.connection.creation.rate", "0")];
+        let free = || {
+            let (quotas, _) = at_start(&settings(&[]));
+            let held = quotas.record_arrival(0, Now::default());
+            (held, format!("{:?}", quotas.admit(0, here)))
+        };
+        for (key, value) in cases {
+            let (quotas, mut limits) = at_start(&settings(&[]));
+            limits.follow(settings(&[(key, value)]));
+            let held = quotas.record_arrival(0, Now::default());
+            let seen = (held, format!("{:?}", quotas.admit(0, here)));
+            assert_ne!(seen, free(), "{key} changes nothing");
+        }
+    }
 }

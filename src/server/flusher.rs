@@ -1,16 +1,14 @@
 //! Group commit: one sync for all appends that wait for one.
 //!
-//! It notes what the sync will cover first, holds no lock while the driver runs it, and answers what it covered. A sync is also what makes
-//! a change of settings hold, so that limits that others keep are changed here. It must not know files.
+//! It notes what the sync will cover first, holds no lock while the driver runs it, and answers what it covered. It must not know files.
 
 use std::sync::Arc;
 
-use super::connection_limits::change_limits;
+use super::connection_limits::LimitsInForce;
 use super::delivery::Delivery;
 use crate::apis::{KafkaApis, SyncRound};
-use crate::config::Settings;
 use crate::env::{Clock, DiskError, Role, Step};
-use crate::network::{ConnectionQuotas, RequestChannel};
+use crate::network::RequestChannel;
 use crate::types::Now;
 
 /// The role that makes appends durable.
@@ -18,9 +16,7 @@ pub struct Flusher {
     apis: Arc<KafkaApis>,
     delivery: Delivery,
     running: Option<SyncRound>,
-    quotas: Arc<ConnectionQuotas>,
-    /// The settings whose limits hold for connections.
-    settings: Arc<Settings>,
+    limits: LimitsInForce,
 }
 
 impl Flusher {
@@ -28,19 +24,9 @@ impl Flusher {
         apis: Arc<KafkaApis>,
         requests: Arc<RequestChannel>,
         stopwatch: Arc<dyn Clock>,
-        quotas: Arc<ConnectionQuotas>,
+        limits: LimitsInForce,
     ) -> Flusher {
-        let (settings, delivery) = (apis.settings(), Delivery::new(requests, stopwatch, None));
-        Flusher { apis, delivery, running: None, quotas, settings }
-    }
-
-    /// Lets the limits of connections follow the settings, which a durable change has just replaced.
-    fn follow_settings(&mut self) {
-        let settings = self.apis.settings();
-        if !Arc::ptr_eq(&settings, &self.settings) {
-            change_limits(&self.quotas, &settings.network);
-            self.settings = settings;
-        }
+        Flusher { apis, delivery: Delivery::new(requests, stopwatch, None), running: None, limits }
     }
 }
 
@@ -67,7 +53,7 @@ impl Role for Flusher {
         if let Some(round) = self.running.take() {
             let completions = self.apis.end_sync(now, round, result);
             // Before the answer: whoever hears that a limit has changed finds it in force.
-            self.follow_settings();
+            self.limits.follow(self.apis.settings());
             self.delivery.complete(completions);
         }
     }

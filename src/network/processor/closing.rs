@@ -1,0 +1,113 @@
+//! How a Processor ends its channels, and what becomes of the requests that they leave behind.
+//!
+//! It must not know how a request is read or answered.
+
+use std::io;
+
+use super::Processor;
+use crate::env::{Selector, Token};
+use crate::network::kafka_channel::{InFlight, KafkaChannel, Stage};
+use crate::network::request::{Departure, ResponseKind};
+use crate::types::{Now, Ticket};
+
+/// A request of a closed channel: a handler has it, will have it, or keeps its frame.
+#[derive(Debug)]
+pub(super) struct Orphan {
+    ticket: Ticket,
+    /// Bytes of the pool that its frame holds.
+    frame_bytes: usize,
+}
+
+impl<S: Selector> Processor<S> {
+    /// Closes one channel if the broker has more than it may: the one unused the longest.
+    pub(super) fn close_excess(&mut self) -> bool {
+        if !self.shared.quotas.is_exceeded(self.listener.index) {
+            return false;
+        }
+        let oldest = self
+            .channels
+            .tokens()
+            .into_iter()
+            .min_by_key(|token| self.channels.get(*token).map(|channel| channel.last_used));
+        match oldest {
+            Some(token) => {
+                self.close(token, "max.connections is exceeded");
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// Closes at most one idle channel, as Kafka does.
+    pub(super) fn close_idle(&mut self, now: Now) -> bool {
+        let channels = &self.channels;
+        match self.idle.expired(now.instant, |token| channels.get(token).map(|channel| channel.last_used)) {
+            Some(token) => {
+                if self.channels.get(token).is_some_and(KafkaChannel::is_inside_frame) {
+                    let class = "idle for connections.max.idle.ms inside a frame: the peer hangs, or does not speak the Kafka protocol";
+                    self.close_stranger(token, now, class, "");
+                } else {
+                    self.close(token, "idle for connections.max.idle.ms");
+                }
+                true
+            }
+            None => false,
+        }
+    }
+
+    pub(super) fn close_for(&mut self, token: Token, error: &io::Error) {
+        self.close(token, &format!("input or output failed: {error}"));
+    }
+
+    /// Closes a channel whose bytes are no requests, and tells the operator of the likely cause.
+    pub(super) fn close_stranger(&mut self, token: Token, now: Now, class: &'static str, detail: &str) {
+        if let Some(channel) = self.channels.get(token) {
+            self.listener.nonsense.tell(now.instant, &self.listener.name, channel.peer, class, detail);
+        }
+        self.close(token, class);
+    }
+
+    /// Ends a connection: exactly once leaves the quotas, gives back the memory that nobody holds any more, and lets what a request of it
+    /// waits for be forgotten.
+    pub(super) fn close(&mut self, token: Token, reason: &str) {
+        let Some(mut channel) = self.channels.remove(token) else { return };
+        tracing::debug!(peer = %channel.peer, listener = %self.listener.name, reason, "connection closed");
+        // A failure to deregister changes nothing: the socket is closed right after.
+        let _ = self.selector.deregister(&mut channel.connection);
+        self.shared.pool.give_back(channel.unfinished_bytes());
+        self.shared.quotas.leave(self.listener.index, channel.peer.ip());
+        self.throttled.retain(|(_, other)| *other != token);
+        if let Some(in_flight) = channel.in_flight {
+            self.leave_behind(in_flight);
+        }
+    }
+
+    /// A handler is told of the departure when it has parked the request, not before. Memory is held as long as the frame is, which outlives
+    /// its connection: else a peer that sends and resets again and again would find no bound.
+    fn leave_behind(&mut self, in_flight: InFlight) {
+        let InFlight { ticket, stage, frame_bytes, .. } = in_flight;
+        if stage == Stage::Parked {
+            self.shared.requests.depart(Departure::Closed(ticket.connection));
+        }
+        let is_awaited = match stage {
+            Stage::AtHandler => true,
+            Stage::Parked => frame_bytes > 0,
+            Stage::Answered => false,
+        };
+        if is_awaited {
+            self.orphans.push(Orphan { ticket, frame_bytes });
+        }
+    }
+
+    /// A request of a closed channel is back from its handler: if it is parked, nobody is there to be answered.
+    pub(super) fn bury_orphan(&mut self, ticket: Ticket, kind: &ResponseKind) {
+        let Some(place) = self.orphans.iter().position(|orphan| orphan.ticket == ticket) else { return };
+        if let ResponseKind::Parked { keeps_frame } = kind {
+            self.shared.requests.depart(Departure::Closed(ticket.connection));
+            if *keeps_frame {
+                return;
+            }
+        }
+        self.shared.pool.give_back(self.orphans.swap_remove(place).frame_bytes);
+    }
+}

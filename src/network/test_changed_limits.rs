@@ -1,0 +1,79 @@
+//! Limits of connections that change at run time: the Acceptor obeys them from its next connection on.
+
+use std::sync::Arc;
+
+use super::test_reactor::{FREE, ListedEvents, Nobody, WaitingPeers, no_limits};
+use super::testing::ScriptedConnection;
+use super::*;
+use crate::env::{SocketOptions, Step};
+use crate::types::{Instant, Now};
+
+/// An Acceptor at whose listener many peers wait.
+struct Door {
+    acceptor: Acceptor<ListedEvents>,
+    quotas: Arc<ConnectionQuotas>,
+    queue: Arc<ConnectionQueue<ScriptedConnection>>,
+}
+
+impl Door {
+    fn new() -> Door {
+        let quotas = Arc::new(ConnectionQuotas::new(no_limits(), vec![Arc::new(Nobody)]));
+        let queue = Arc::new(ConnectionQueue::new(Arc::new(Nobody), Arc::new(Nobody)));
+        let (queues, options) = (vec![Arc::clone(&queue)], SocketOptions { send_buffer_bytes: None });
+        let selector = ListedEvents(Vec::new());
+        let acceptor = Acceptor::new(0, selector, WaitingPeers(100), queues, Arc::clone(&quotas), options).unwrap();
+        Door { acceptor, quotas, queue }
+    }
+
+    /// Whether a connection comes through in the next step, and what the step says.
+    fn step(&mut self) -> (bool, Step) {
+        let step = self.acceptor.step(Now { instant: Instant(1_000_000_000), ..Now::default() });
+        (self.queue.take().is_some(), step)
+    }
+
+    fn is_open(&mut self) -> bool {
+        self.step().0
+    }
+}
+
+#[test]
+fn a_changed_number_of_connections_holds_for_the_next_one_and_for_the_one_that_waits() {
+    let mut door = Door::new();
+    assert!(door.is_open());
+    for listener in [false, true] {
+        let limit = |connections_max| ListenerLimits { connections_max, ..FREE };
+        let limits = |max| if listener { (FREE, limit(max)) } else { (limit(max), FREE) };
+        let there = door.quotas.total();
+        let (broker, own) = limits(there);
+        door.quotas.set_limits(broker, u32::MAX, vec![own]);
+        assert!(matches!(door.step(), (false, Step::Idle { until: None })));
+        let (broker, own) = limits(there + 1);
+        door.quotas.set_limits(broker, u32::MAX, vec![own]);
+        assert!(door.is_open());
+        assert!(!door.is_open());
+        door.quotas.set_limits(FREE, u32::MAX, vec![FREE]);
+        assert!(door.is_open());
+    }
+}
+
+#[test]
+fn a_changed_number_for_each_address_closes_the_next_one_of_an_address_with_too_many() {
+    let mut door = Door::new();
+    assert!(door.is_open());
+    door.quotas.set_limits(FREE, 1, vec![FREE]);
+    assert!(matches!(door.step(), (false, Step::Worked)), "it is closed, not held");
+    assert_eq!(door.quotas.total(), 1);
+    door.quotas.set_limits(FREE, 2, vec![FREE]);
+    assert!(door.is_open());
+}
+
+#[test]
+fn a_changed_rate_holds_the_next_one_back() {
+    let slow = ListenerLimits { creation_rate_max: 0, ..FREE };
+    for (broker, own) in [(slow, FREE), (FREE, slow)] {
+        let mut door = Door::new();
+        assert!(door.is_open());
+        door.quotas.set_limits(broker, u32::MAX, vec![own]);
+        assert!(matches!(door.step(), (false, Step::Idle { until: Some(_) })));
+    }
+}
