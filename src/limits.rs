@@ -34,6 +34,8 @@ pub const ANSWER_BYTES_MAX: usize = 256 << 20;
 pub const FETCH_BYTES_MAX: usize = i32::MAX as usize - (64 << 20);
 /// Partitions that all fetch sessions together remember (Kafka has no such bound).
 pub const FETCH_SESSION_PARTITIONS_MAX: usize = 1 << 20;
+/// Longest batch of the metadata log (Kafka: 8 MiB). No setting of the topics holds there.
+pub const METADATA_BATCH_BYTES_MAX: usize = 8 << 20;
 /// Milliseconds that a request waits for a decision to be durable if it does not say how long it waits.
 pub const DECISION_TIMEOUT_MS: i32 = 30_000;
 

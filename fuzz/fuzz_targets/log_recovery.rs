@@ -151,7 +151,9 @@ fn open(disk: &Arc<SimDisk>) -> Result<LogManager, klamm::log::LogError> {
         next += 1;
         next
     };
-    LogManager::open(Arc::clone(disk) as Arc<dyn Disk>, manager, &|_| settings(), &mut random, now())
+    let mut manager = LogManager::open(Arc::clone(disk) as Arc<dyn Disk>, manager, &mut random)?;
+    manager.load(&|_| settings(), now())?;
+    Ok(manager)
 }
 
 fn settings() -> Arc<LogSettings> {

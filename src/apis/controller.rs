@@ -16,8 +16,9 @@ use super::read_whole::read_whole;
 use super::start_failure::StartFailure;
 use crate::env::Disk;
 use crate::error_code::ErrorCode;
+use crate::limits::METADATA_BATCH_BYTES_MAX;
 use crate::log::{AppendOrigin, Durability};
-use crate::metadata::{ControllerResult, LoadError, MetadataImage, MetadataLoader, MetadataRecord, encode_batch};
+use crate::metadata::{ControllerResult, LoadError, MetadataImage, MetadataLoader, MetadataRecord, encode_batches};
 use crate::types::{Instant, LeaderEpoch, Now, Offset};
 use crate::zoo::{self, Bug};
 
@@ -101,11 +102,16 @@ impl<D> Controller<D> {
     ) -> Result<(), StartFailure> {
         let mut state = self.state();
         let state = &mut *state;
-        let records = decide(state.loader.image(), &mut state.random);
+        let mut records = decide(state.loader.image(), &mut state.random);
         if records.is_empty() {
             return Ok(());
         }
-        self.append(now, state, records).map(drop).map_err(|error| StartFailure::Metadata {
+        if state.loader.is_in_transaction() {
+            let reason = Some("the broker was stopped in the middle of it".into());
+            records.insert(0, MetadataRecord::AbortTransaction { reason });
+        }
+        // There may be a record for each partition: more than a batch holds.
+        self.append(now, state, records, METADATA_BATCH_BYTES_MAX).map(drop).map_err(|error| StartFailure::Metadata {
             reason: format!("records of this start could not be appended: {error:?}"),
         })
     }
@@ -135,7 +141,7 @@ impl<D> Controller<D> {
         if records.is_empty() {
             return Ok(Decided::Nothing(response));
         }
-        let required = self.append(now, state, records)?;
+        let required = self.append(now, state, records, usize::MAX)?;
         let image = Arc::clone(state.loader.image());
         self.waiting().push_back(Waiting { required, image, deadline, deferred: Some(defer(response)) });
         Ok(Decided::Appended)
@@ -168,11 +174,19 @@ impl<D> Controller<D> {
         *self.published.write().unwrap_or_else(PoisonError::into_inner) = image;
     }
 
-    /// Appends one decision as one batch and replays it: durable state changes only so. Says which offset must be durable.
-    fn append(&self, now: Now, state: &mut State, records: Vec<MetadataRecord>) -> Result<Offset, ErrorCode> {
+    /// Appends records, in one batch if that may be so large, and replays them: durable state changes only so. Says which offset must be
+    /// durable.
+    fn append(
+        &self,
+        now: Now,
+        state: &mut State,
+        records: Vec<MetadataRecord>,
+        batch_bytes_max: usize,
+    ) -> Result<Offset, ErrorCode> {
         let epoch = LeaderEpoch(state.loader.image().leader_epoch().0.max(1));
-        let batch = encode_batch(&records, now.wall, epoch).map_err(|_| ErrorCode::UnknownServerError)?;
-        let appended = self.log.log.append(now, Bytes::from(batch), AppendOrigin::Replication, Durability::Synced);
+        let batches = encode_batches(&records, batch_bytes_max, now.wall, epoch);
+        let batches = batches.map_err(|_| ErrorCode::UnknownServerError)?;
+        let appended = self.log.log.append(now, Bytes::from(batches), AppendOrigin::Replication, Durability::Synced);
         let appended = appended.map_err(|error| {
             tracing::error!(%error, "the metadata log takes no records");
             ErrorCode::from(&error)

@@ -40,6 +40,7 @@ fn found_partitions(manager: &LogManager) -> Vec<FoundPartition> {
             partition: log.topic_partition().clone(),
             topic_id: log.topic_id(),
             leader_epoch: log.latest_epoch().unwrap_or(LeaderEpoch(0)),
+            producer_id_max: log.producer_id_max(),
             directory: directory
                 .and_then(|directory| TopicId::from_base64(&directory.id))
                 .unwrap_or(DIRECTORY_UNASSIGNED),

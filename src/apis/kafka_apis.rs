@@ -19,7 +19,8 @@ use super::found_partitions::{adopt_found_partitions, put_strays_aside, refuse_t
 use super::group_coordinator_service::GroupCoordinatorService;
 use super::group_shard::ShardSettings;
 use super::handlers;
-use super::log_directory::LogDirectory;
+use super::log_directory::{LogDirectory, load_logs, open_metadata_log};
+use super::open_transactions::abort_open_transactions;
 use super::producer_ids::ProducerIds;
 use super::replica_manager::ReplicaManager;
 use super::request_local::RequestLocal;
@@ -85,12 +86,13 @@ impl KafkaApis {
         let mut random = ChaCha12Rng::from_seed(seed);
         let configs = BrokerConfigs::new(fixed);
         let settings = configs.settings();
-        let manager = open_logs(&configs, now, Arc::clone(&disk), &mut random)?;
-        let was_clean = manager.directories().iter().all(|directory| directory.was_clean);
+        let mut manager = open_directories(&settings, Arc::clone(&disk), &mut random)?;
         let cluster_id = manager.cluster_id().to_string();
-        let logs = Arc::new(LogDirectory::new(manager, ChaCha12Rng::from_seed(drawn(&mut random))));
-        let metadata_log = logs.open_metadata_log(now, &configs)?;
+        let metadata_log = open_metadata_log(&mut manager, now)?;
         let controller = Controller::load(disk.as_ref(), metadata_log, &cluster_id, drawn(&mut random))?;
+        load_logs(&mut manager, now, &configs, &controller.image())?;
+        let was_clean = manager.directories().iter().all(|directory| directory.was_clean);
+        let logs = Arc::new(LogDirectory::new(manager, ChaCha12Rng::from_seed(drawn(&mut random))));
         introduce_broker(&controller, &settings, &logs, now, was_clean)?;
         controller.settle_start(disk.as_ref())?;
         put_strays_aside(&logs, &controller.image())?;
@@ -116,6 +118,7 @@ impl KafkaApis {
         );
         let image = controller.image();
         let change = logs.follow(now, &configs, &MetadataImage::empty(""), &image, true);
+        abort_open_transactions(now, &change.added);
         let answers = groups.follow(now, &image, &change);
         debug_assert!(answers.is_empty(), "nobody has asked anything before the start");
         Ok(KafkaApis {
@@ -510,13 +513,11 @@ fn drawn(random: &mut ChaCha12Rng) -> [u8; 32] {
     seed
 }
 
-fn open_logs(
-    configs: &BrokerConfigs,
-    now: Now,
+fn open_directories(
+    settings: &Settings,
     disk: Arc<dyn Disk>,
     random: &mut ChaCha12Rng,
 ) -> Result<LogManager, StartFailure> {
-    let settings = configs.settings();
     let manager_settings = LogManagerSettings {
         directories: settings.log.dirs.iter().map(PathBuf::from).collect(),
         metadata_directory: PathBuf::from(&settings.log.metadata_dir),
@@ -525,11 +526,8 @@ fn open_logs(
         free_bytes_min: settings.log.free_bytes_min,
         file_delete_delay_ms: settings.topic_defaults.file_delete_delay_ms,
     };
-    // The topics' own configs are in a log of their own; they are set once that is replayed.
-    let none = MetadataImage::empty("");
-    let settings_of = |topic: &str| configs.log_settings(&none, &Arc::from(topic));
     let mut unique = || (u128::from(random.next_u64()) << 64) | u128::from(random.next_u64());
-    Ok(LogManager::open(disk, manager_settings, &settings_of, &mut unique, now)?)
+    Ok(LogManager::open(disk, manager_settings, &mut unique)?)
 }
 
 /// Appends what this start says about the cluster: its features if it is new, this broker, and new leader epochs.
@@ -550,14 +548,12 @@ fn introduce_broker(
     if controller.image().features().next().is_none() {
         refuse_twins(logs.manager())?;
     }
-    // One batch, so that a crash leaves either all of it or a cluster that is still new.
+    // One transaction, so that a crash leaves either all of it or a cluster that is still new.
     controller.append_at_start(now, |image, random| {
         if image.features().next().is_some() {
             return Vec::new();
         }
-        let mut records = bootstrap(&BOOTSTRAP_FEATURES);
-        records.extend(adopt_found_partitions(settings, logs.manager(), random));
-        records
+        bootstrap(&BOOTSTRAP_FEATURES, adopt_found_partitions(settings, logs.manager(), random))
     })?;
     controller.append_at_start(now, |image, mut random| {
         let endpoints = settings.network.listeners.iter().map(|listener| {

@@ -12,9 +12,10 @@ use rand_chacha::ChaCha12Rng;
 use super::broker_configs::BrokerConfigs;
 use super::partition::Partition;
 use super::replica_manager::LogKey;
-use crate::log::{LogError, LogManager};
+use crate::limits::METADATA_BATCH_BYTES_MAX;
+use crate::log::{LogError, LogManager, LogSettings};
 use crate::lookup_map::LookupMap;
-use crate::metadata::{MetadataImage, TopicImage};
+use crate::metadata::{CLUSTER_METADATA_TOPIC_NAME, MetadataImage, TopicImage};
 use crate::types::{Now, PartitionIndex, TopicId, TopicPartition};
 
 /// All logs, by the topic's name and by its id.
@@ -109,6 +110,8 @@ impl LogDirectory {
                     let name = TopicPartition { topic: Arc::clone(&topic.name), partition: *partition };
                     match self.manager.create(now, &name, topic.topic_id, Arc::clone(&settings), !is_start) {
                         Ok(log) => {
+                            // A log from before the start was loaded before this was known.
+                            log.set_settings(Arc::clone(&settings));
                             let opened = Arc::new(Partition::new(key, log));
                             self.insert(&topic.name, Arc::clone(&opened));
                             added.push(Arc::clone(&opened));
@@ -171,22 +174,37 @@ impl LogDirectory {
         }
     }
 
-    /// The log of the metadata itself, which is no topic that clients find. It is not made anew while a directory is offline: it may lie
-    /// there.
-    pub(crate) fn open_metadata_log(&self, now: Now, configs: &BrokerConfigs) -> Result<Arc<Partition>, LogError> {
-        let topic: Arc<str> = Arc::from(crate::metadata::CLUSTER_METADATA_TOPIC_NAME);
-        let settings = configs.log_settings(&MetadataImage::empty(""), &topic);
-        let settings = Arc::new(crate::log::LogSettings { delete: false, compact: false, ..(*settings).clone() });
-        let key = LogKey { topic_id: TopicId::METADATA, partition: PartitionIndex(0) };
-        let name = TopicPartition { topic, partition: key.partition };
-        let log = self.manager.create_metadata_log(now, &name, key.topic_id, settings)?;
-        Ok(Arc::new(Partition::new(key, log)))
-    }
-
     fn unique(&self) -> u128 {
         let mut random = self.random.lock().unwrap_or_else(PoisonError::into_inner);
         (u128::from(random.next_u64()) << 64) | u128::from(random.next_u64())
     }
+}
+
+/// The log of the metadata itself, which is no topic that clients find, with bounds that no topic's config moves. It is not made anew while
+/// a directory is offline: it may lie there.
+pub(crate) fn open_metadata_log(manager: &mut LogManager, now: Now) -> Result<Arc<Partition>, LogError> {
+    let message_bytes_max = u32::try_from(METADATA_BATCH_BYTES_MAX).unwrap_or(u32::MAX);
+    let settings = Arc::new(LogSettings { delete: false, message_bytes_max, ..LogSettings::default() });
+    let key = LogKey { topic_id: TopicId::METADATA, partition: PartitionIndex(0) };
+    let name = TopicPartition { topic: Arc::from(CLUSTER_METADATA_TOPIC_NAME), partition: key.partition };
+    let log = manager.open_metadata_log(now, &name, key.topic_id, settings)?;
+    Ok(Arc::new(Partition::new(key, log)))
+}
+
+/// Loads all other logs with the settings that their topics have. Without metadata nobody knows which of them were compacted.
+pub(crate) fn load_logs(
+    manager: &mut LogManager,
+    now: Now,
+    configs: &BrokerConfigs,
+    image: &MetadataImage,
+) -> Result<(), LogError> {
+    configs.apply(image);
+    let is_known = image.features().next().is_some();
+    let settings_of = |topic: &str| {
+        let settings = configs.log_settings(image, &Arc::from(topic));
+        if is_known { settings } else { Arc::new(LogSettings { compact: true, ..(*settings).clone() }) }
+    };
+    manager.load(&settings_of, now)
 }
 
 /// What following an image changed.

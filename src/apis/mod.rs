@@ -27,6 +27,7 @@ mod kafka_apis; // the dispatcher
 mod diverging_epoch; // where the histories of a client and a log part
 mod log_directory; // topic names and ids, joined with logs
 mod metadata_snapshot; // what stands for the beginning of the metadata log
+mod open_transactions;
 mod partition; // one partition as requests see it
 mod producer_ids; // producer ids that this broker may give out
 mod read_whole; // a log into memory, for a start

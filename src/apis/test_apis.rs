@@ -147,8 +147,12 @@ impl TestApis {
 
     /// Appends one batch of records with these timestamps to partition 0 with acks=all.
     pub(crate) fn produce(&mut self, topic: &str, timestamps: &[i64]) {
-        let batch = batch(timestamps);
-        let partition_data = vec![PartitionProduceData { index: 0, records: RecordsField::Bytes(&batch) }];
+        self.produce_batch(topic, &batch(timestamps));
+    }
+
+    /// Appends this batch to partition 0 with acks=all.
+    pub(crate) fn produce_batch(&mut self, topic: &str, batch: &[u8]) {
+        let partition_data = vec![PartitionProduceData { index: 0, records: RecordsField::Bytes(batch) }];
         let topic_data = vec![TopicProduceData { name: topic, partition_data, ..Default::default() }];
         let request = ProduceRequest { transactional_id: None, acks: -1, timeout_ms: 1_000, topic_data };
         let response = self.ask(ApiKey::Produce, 12, &request);

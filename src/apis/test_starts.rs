@@ -4,7 +4,10 @@ use std::path::{Path, PathBuf};
 
 use super::test_apis::TestApis;
 use crate::env::Disk;
-use crate::types::{Offset, PartitionIndex, TopicId};
+use crate::log::FetchIsolation;
+use crate::metadata::{MetadataRecord, encode_batch};
+use crate::record::RecordBatchBuilder;
+use crate::types::{LeaderEpoch, Offset, PartitionIndex, ProducerEpoch, ProducerId, TopicId, WallTime};
 
 fn folders(apis: &TestApis, ending: &str) -> usize {
     apis.disk.list(Path::new("/data")).unwrap().iter().filter(|entry| entry.name.ends_with(ending)).count()
@@ -80,4 +83,92 @@ fn a_folder_of_another_topic_with_the_same_name_does_not_stand_in_the_way() {
     assert_eq!(folders(&apis, "-stray"), 1);
     let log = apis.apis.replica_manager().find("a", PartitionIndex(0)).expect("it is served").log.clone();
     assert_eq!(log.log_end_offset(), Offset(0));
+}
+
+/// The broker after its one log of "a" was written by another: the second of its two batches is a segment of its own at offset 10, and
+/// between 3 and 10 there is nothing.
+fn with_a_gap(apis: TestApis) -> TestApis {
+    let log = apis.disk.read("/data/a-0/00000000000000000000.log").unwrap();
+    let (first, second) = log.split_at(log.len() / 2);
+    let second = [&10_i64.to_be_bytes()[..], &second[8..]].concat();
+    apis.disk.write("/data/a-0/00000000000000000000.log", first);
+    apis.disk.write("/data/a-0/00000000000000000010.log", &second);
+    apis
+}
+
+fn with_two_batches(configs: &[(&str, &str)]) -> TestApis {
+    let mut apis = TestApis::new();
+    apis.create("a", 1, configs);
+    let mut builder = RecordBatchBuilder::new();
+    (1..=3).for_each(|timestamp| builder.append(timestamp, Some(b"key"), None).unwrap());
+    let batch = builder.build().unwrap();
+    apis.produce_batch("a", &batch);
+    apis.produce_batch("a", &batch);
+    apis
+}
+
+#[test]
+fn what_a_compaction_has_left_survives_a_start_that_recovers() {
+    let torn = with_a_gap(with_two_batches(&[])).restarted();
+    assert_eq!(torn.log("a", 0).log_end_offset(), Offset(3), "nobody compacts it: the end of a segment was lost");
+    let compacted = with_a_gap(with_two_batches(&[("cleanup.policy", "compact")])).restarted();
+    assert_eq!(compacted.log("a", 0).log_end_offset(), Offset(13));
+
+    let unknown = with_a_gap(with_two_batches(&[]));
+    unknown.disk.remove_directory(Path::new("/data/__cluster_metadata-0")).unwrap();
+    let adopted = unknown.restarted();
+    assert_eq!(adopted.log("a", 0).log_end_offset(), Offset(13), "without metadata it may have been compacted");
+    assert!(!adopted.log("a", 0).settings().compact, "from now on it is as its configs say");
+}
+
+#[test]
+fn a_producer_of_an_adopting_broker_gets_no_id_that_the_logs_know() {
+    let mut apis = with_records(&["a"]);
+    let mut builder = RecordBatchBuilder::new().producer(ProducerId(7), ProducerEpoch(0), 0);
+    builder.append(1, None, None).unwrap();
+    apis.produce_batch("a", &builder.build().unwrap());
+    apis.disk.remove_directory(Path::new("/data/__cluster_metadata-0")).unwrap();
+    assert_eq!(apis.restarted().apis.image().next_producer_id(), 8);
+}
+
+#[test]
+fn topics_of_any_number_of_partitions_are_elected_whatever_a_message_may_be() {
+    let mut apis = TestApis::with(&["message.max.bytes=10000", "log.segment.bytes=1048576"]);
+    apis.create("a", 300, &[]);
+    let apis = apis.after_power_cut();
+    assert_eq!(apis.log("a", 299).end_offset_for_epoch(LeaderEpoch(1)), Some((LeaderEpoch(1), Offset(0))));
+}
+
+#[test]
+fn a_transaction_that_a_start_has_left_in_the_middle_is_none() {
+    let apis = TestApis::new();
+    let id = TopicId([9; 16]);
+    let records = [
+        MetadataRecord::BeginTransaction { name: None },
+        MetadataRecord::FeatureLevel { name: "metadata.version".into(), level: 1 },
+        MetadataRecord::Topic { name: "half".into(), topic_id: id },
+    ];
+    let half = encode_batch(&records, WallTime(1), LeaderEpoch(1)).unwrap();
+    apis.disk.write("/data/__cluster_metadata-0/00000000000000000000.log", &half);
+    let apis = apis.restarted().restarted();
+    assert_eq!(id_of(&apis, "half"), None);
+    assert_eq!(apis.apis.image().feature_level("metadata.version"), 33);
+}
+
+#[test]
+fn a_transaction_that_another_broker_has_left_open_is_aborted_and_holds_nobody_up() {
+    let apis = with_records(&["a"]);
+    let path = "/data/a-0/00000000000000000000.log";
+    let mut builder = RecordBatchBuilder::new().base_offset(Offset(3)).leader_epoch(LeaderEpoch(0));
+    builder = builder.producer(ProducerId(7), ProducerEpoch(2), 0).transactional(true);
+    builder.append(1, None, None).unwrap();
+    let bytes = [apis.disk.read(path).unwrap(), builder.build().unwrap()].concat();
+    apis.disk.write(path, &bytes);
+    let apis = apis.restarted();
+    let log = apis.log("a", 0);
+    assert_eq!((log.last_stable_offset(), log.log_end_offset()), (Offset(5), Offset(5)), "a marker lies behind it");
+    let data = log.read(Offset(0), 1 << 20, FetchIsolation::TransactionCommitted, true).unwrap();
+    assert_eq!(data.aborted_transactions.unwrap().len(), 1);
+    let apis = apis.restarted();
+    assert_eq!(apis.log("a", 0).log_end_offset(), Offset(5), "it is aborted once");
 }

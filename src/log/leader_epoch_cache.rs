@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::env::{Disk, DiskError, DiskFile};
-use crate::log::checkpoint_file::{format_checkpoint, path_beside, read_checkpoint, replace_text, write_text};
+use crate::log::checkpoint_file::{format_checkpoint, path_beside, read_checkpoint, write_text};
 use crate::log::error::LogError;
 use crate::types::{LeaderEpoch, Offset};
 
@@ -91,8 +91,7 @@ impl LeaderEpochCache {
         self.changes += u64::from(self.starts.len() != before || start != log_start);
     }
 
-    /// Forgets everything. That counts as a change even if there was nothing: the write of a new log's file syncs its folder, lest a power
-    /// cut takes the first segment and leaves a later one.
+    /// Forgets everything. That counts as a change even if there was nothing, so that a new log has a file, too.
     pub(super) fn clear(&mut self) {
         self.starts.clear();
         self.changes += 1;
@@ -143,16 +142,6 @@ impl LeaderEpochCache {
         self.written = changes;
         self.beside = None;
         Ok(true)
-    }
-
-    /// Writes the file if it is behind, and waits until it is on disk.
-    pub(super) fn flush(&mut self) -> Result<(), LogError> {
-        if self.is_behind() {
-            replace_text(&*self.disk, &self.path, &self.text())?;
-            self.written = self.changes;
-            self.beside = None;
-        }
-        Ok(())
     }
 
     /// Writes the file if it is behind, for a caller who syncs all that is written before anything depends on it.

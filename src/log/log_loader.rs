@@ -36,7 +36,7 @@ pub(super) struct LogLoader<'a> {
     pub(super) now: WallTime,
     /// Whether the last shutdown of the directory was clean, so that nothing can be torn.
     pub(super) was_clean: bool,
-    /// Whether the caller syncs everything before it counts as being on disk.
+    /// Whether the caller syncs everything before it counts as being on disk. Else what a load writes is left to the log's first sync.
     pub(super) is_synced_after: bool,
     /// What is known to be on disk, as the checkpoint says.
     pub(super) recovery_point: Offset,
@@ -74,9 +74,7 @@ impl LogLoader<'_> {
         epochs.truncate_from_end(end.offset);
         epochs.truncate_from_start(log_start);
         if self.is_synced_after {
-            epochs.write()?
-        } else {
-            epochs.flush()?
+            epochs.write()?;
         }
         self.load_producers(&mut segments, &mut producers, log_start, end.offset)?;
         producers.resolve_places(|offset| find_place(&mut segments, offset))?;
@@ -152,6 +150,8 @@ impl LogLoader<'_> {
             }
             let next_base = bases.get(index + 1).copied();
             if recovered.was_cut || next_base.is_some_and(|next_base| self.has_lost_its_end(&recovered, next_base)) {
+                let (directory, end) = (self.directory.display(), recovered.next_offset);
+                tracing::warn!(%directory, %end, "a crash has torn a log: what lies behind its new end is removed");
                 for (later, mut segment) in segments.split_off(&base.plus(1)) {
                     segment.remove_files()?;
                     producers.remove_snapshot(later)?;
@@ -163,21 +163,25 @@ impl LogLoader<'_> {
     }
 
     /// Whether a segment that is followed by one at `next_base` ended there once: a power cut may also end a file early at a batch's end.
-    /// Only a compaction leaves out offsets, and not where nothing is known to be on disk yet.
+    /// Where a compaction was, or may have been, a gap proves nothing.
     fn has_lost_its_end(&self, recovered: &RecoveredSegment, next_base: Offset) -> bool {
-        let is_compacted = self.settings.compact && recovered.has_gaps;
+        let is_compacted = self.settings.compact || recovered.has_gaps;
         recovered.next_offset < next_base && recovered.next_offset >= self.recovery_point && !is_compacted
     }
 
     /// The log's end, from the last segment. One that does not end with a whole batch, in spite of a clean shutdown, is cut.
     fn find_end(&self, segments: &mut Segments, files: &FolderFiles) -> Result<LogOffsetMetadata, LogError> {
         let Some((base, active)) = segments.iter_mut().next_back() else { return Ok(LogOffsetMetadata::default()) };
-        let (base, mut found) = (*base, active.find_next_offset());
+        let (base, bytes, mut found) = (*base, active.bytes(), active.find_next_offset());
         if let Err(ScanError::Damaged { .. }) = found {
             self.recover_alone(segments, files, base, Cut::Remove)?;
             found = segments.get_mut(&base).expect("it was the last of them").find_next_offset();
         }
         let active = segments.get_mut(&base).expect("it was the last of them");
+        if active.bytes() < bytes {
+            let (directory, cut) = (self.directory.display(), bytes - active.bytes());
+            tracing::warn!(%directory, segment = %base, bytes = cut, "the end of a log is damaged and was cut off");
+        }
         match found {
             Ok(offset) => Ok(LogOffsetMetadata { offset, segment: base, position: active.bytes() }),
             Err(ScanError::Disk(error)) => Err(error.into()),

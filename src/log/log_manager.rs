@@ -3,7 +3,7 @@
 //! It must not know topics' configs, leaders, nor who asks. Methods that say so wait for syncs: they belong to a start, a shutdown, or a
 //! role of their own.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, OnceLock, RwLock};
@@ -83,21 +83,18 @@ struct LoadedDirectory {
 }
 
 impl LogManager {
-    /// Opens the directories, making those that are not there, and loads every log in them; `settings_of` a topic's name gives its
-    /// settings. `random` makes the ids of new directories, and of a new cluster. Waits for the disk, and for syncs if the last shutdown
-    /// was not clean.
+    /// Opens the directories, making those that are not there. `random` makes the ids of new directories, and of a new cluster. A
+    /// directory with a disk error is left out as long as another is usable.
     ///
-    /// A directory with a disk error is left out, with all its logs, as long as another is usable. A log whose files make no sense is left
-    /// out alone.
+    /// No log is loaded yet: first that of the metadata, which say what topics there are ([`LogManager::open_metadata_log`]), then all
+    /// others ([`LogManager::load`]).
     pub fn open(
         disk: Arc<dyn Disk>,
         settings: LogManagerSettings,
-        settings_of: &dyn Fn(&str) -> Arc<LogSettings>,
         random: &mut dyn FnMut() -> u128,
-        now: Now,
     ) -> Result<LogManager, LogError> {
         let directories = open_directories(&*disk, &settings, random)?;
-        let mut manager = LogManager {
+        Ok(LogManager {
             disk,
             settings,
             directories,
@@ -105,25 +102,52 @@ impl LogManager {
             twins: Mutex::default(),
             unreadable: BTreeMap::new(),
             deleted: DeletedFolders::default(),
-        };
+        })
+    }
+
+    /// Loads every log that is not loaded yet; `settings_of` a topic's name gives its settings. Waits for the disk, and for syncs if the
+    /// last shutdown was not clean.
+    ///
+    /// A directory with a disk error is left out, with all its logs, as long as another is usable. A log whose files make no sense is left
+    /// out alone.
+    pub fn load(&mut self, settings_of: &dyn Fn(&str) -> Arc<LogSettings>, now: Now) -> Result<(), LogError> {
+        let known: BTreeSet<TopicPartition> = self.logs().iter().map(|log| log.topic_partition().clone()).collect();
+        let known = |partition: &TopicPartition| known.contains(partition) || self.unreadable.contains_key(partition);
+        let all = self.load_directories(&|partition| !known(partition), settings_of, now)?;
+        self.take_in(all, now);
+        self.check_free_space();
+        self.note_recovery()
+    }
+
+    /// Loads the wanted logs of all directories.
+    fn load_directories(
+        &self,
+        is_wanted: &dyn Fn(&TopicPartition) -> bool,
+        settings_of: &dyn Fn(&str) -> Arc<LogSettings>,
+        now: Now,
+    ) -> Result<LoadedDirectory, LogError> {
         let mut all = LoadedDirectory::default();
-        for directory in manager.directories.iter().filter(|directory| directory.is_online()) {
-            match manager.load_directory(directory, settings_of, now) {
+        for directory in self.directories.iter().filter(|directory| directory.is_online()) {
+            match self.load_directory(directory, is_wanted, settings_of, now) {
                 Ok(loaded) => all.join(loaded)?,
-                Err(error) => directory.take_offline(&error),
+                Err(error) => {
+                    directory.take_offline(&error);
+                    if self.logs().iter().any(|log| log.is_in(&directory.path)) {
+                        // What was loaded from it before is in use.
+                        return Err(error);
+                    }
+                }
             }
         }
-        if !manager.directories.iter().any(LogDirectory::is_online) {
-            return Err(LogError::NoDirectory);
-        }
-        let due = now.instant.after_ms(manager.settings.file_delete_delay_ms);
-        manager.deleted = DeletedFolders::new(all.deleted.into_iter().map(|path| (due, path)).collect());
-        manager.logs = RwLock::new(all.logs);
-        manager.twins = Mutex::new(all.twins);
-        manager.unreadable = all.unreadable;
-        manager.check_free_space();
-        manager.note_recovery()?;
-        Ok(manager)
+        if self.directories.iter().any(LogDirectory::is_online) { Ok(all) } else { Err(LogError::NoDirectory) }
+    }
+
+    fn take_in(&mut self, loaded: LoadedDirectory, now: Now) {
+        let due = now.instant.after_ms(self.settings.file_delete_delay_ms);
+        self.deleted = DeletedFolders::new(loaded.deleted.into_iter().map(|path| (due, path)).collect());
+        self.logs.get_mut().expect(NO_PANIC).extend(loaded.logs);
+        self.twins.get_mut().expect(NO_PANIC).extend(loaded.twins);
+        self.unreadable.extend(loaded.unreadable);
     }
 
     /// After a recovery everything is on disk: says so at once, or a broker that is killed within a minute of each start would read more
@@ -184,14 +208,18 @@ impl LogManager {
         self.create_in(None, now, partition, topic_id, settings, is_new)
     }
 
-    /// As [`LogManager::create`] for the metadata log, which has a directory of its own choice.
-    pub fn create_metadata_log(
-        &self,
+    /// Loads the metadata log from the directory in which it lies, or makes it in that of the settings.
+    pub fn open_metadata_log(
+        &mut self,
         now: Now,
         partition: &TopicPartition,
         topic_id: TopicId,
         settings: Arc<LogSettings>,
     ) -> Result<Arc<UnifiedLog>, LogError> {
+        if self.get(partition).is_none() {
+            let loaded = self.load_directories(&|found| found == partition, &|_| Arc::clone(&settings), now)?;
+            self.take_in(loaded, now);
+        }
         let directory = self.directories.iter().find(|directory| *directory.path == *self.settings.metadata_directory);
         self.create_in(directory, now, partition, topic_id, settings, false)
     }
@@ -219,7 +247,7 @@ impl LogManager {
         let directory = directory.or_else(|| self.least_loaded(&logs)).ok_or(LogError::NoDirectory)?;
         let folder = directory.path.join(partition.to_string());
         self.disk.create_directory(&folder)?;
-        let log = self.load(now, partition, &folder, directory, settings, KnownOffsets::default())?;
+        let log = self.load_log(now, partition, &folder, directory, settings, KnownOffsets::default())?;
         self.check_topic_id(&log, topic_id)?;
         logs.insert(partition.clone(), Arc::clone(&log));
         Ok(log)
@@ -285,12 +313,12 @@ impl LogManager {
         moved.and(removed)
     }
 
-    /// Applies the retention rules to all logs that are not compacted, and the regular upkeep to all. Says how many segments went. The
-    /// first error is returned after the other logs were seen to.
+    /// Applies the retention rules and the regular upkeep to all logs. Says how many segments went. The first error is returned after the
+    /// other logs were seen to.
     pub fn clean_up(&self, now: Now) -> Result<usize, LogError> {
         let mut result = Ok(0);
         for log in self.logs() {
-            let deleted = if log.settings().compact { Ok(0) } else { log.delete_old_segments(now) };
+            let deleted = log.delete_old_segments(now);
             let maintained = log.maintain(now);
             result = result.and_then(|sum| Ok(sum + deleted?)).and_then(|sum| Ok(maintained.map(|()| sum)?));
         }
@@ -403,13 +431,14 @@ impl LogManager {
     fn load_directory(
         &self,
         directory: &LogDirectory,
+        is_wanted: &dyn Fn(&TopicPartition) -> bool,
         settings_of: &dyn Fn(&str) -> Arc<LogSettings>,
         now: Now,
     ) -> Result<LoadedDirectory, LogError> {
         let (recovery_points, log_starts) = directory.checkpoints(&*self.disk)?;
         let found = directory.folders(&*self.disk)?;
         let mut loaded = LoadedDirectory { deleted: found.deleted, ..LoadedDirectory::default() };
-        for (partition, folder) in found.partitions {
+        for (partition, folder) in found.partitions.into_iter().filter(|(partition, _)| is_wanted(partition)) {
             let settings = settings_of(&partition.topic);
             let checkpoint = |offsets: &Offsets| offsets.get(&partition).copied().unwrap_or_default();
             let known = KnownOffsets {
@@ -417,7 +446,7 @@ impl LogManager {
                 log_start: checkpoint(&log_starts),
                 is_synced_after: !directory.was_clean,
             };
-            match self.load(now, &partition, &folder, directory, settings, known) {
+            match self.load_log(now, &partition, &folder, directory, settings, known) {
                 Ok(log) => drop(loaded.logs.insert(partition, log)),
                 Err(error @ LogError::Malformed { .. }) => {
                     tracing::error!(%partition, %error, "log cannot be loaded");
@@ -437,7 +466,7 @@ impl LogManager {
         Ok(loaded)
     }
 
-    fn load(
+    fn load_log(
         &self,
         now: Now,
         partition: &TopicPartition,

@@ -223,7 +223,8 @@ impl LogSegment {
         self.position_before(entry.offset)
     }
 
-    /// The offset after the last record, found from the last index entry on. An index that does not fit the records counts as damage.
+    /// The offset after the last record, found from the last index entry on. An index that does not fit the records counts as damage, and
+    /// so do offsets that do not follow.
     pub(super) fn find_next_offset(&mut self) -> Result<Offset, ScanError> {
         let last = self.offset_index.last()?;
         let start = last.map_or(0, |entry| u64::from(entry.position));
@@ -232,7 +233,10 @@ impl LogSegment {
         let mut next_offset = self.base_offset;
         let mut largest = self.time_index.last()?;
         let mut indexed = last.map(|entry| entry.offset);
-        while let Some(LocatedBatch { header, .. }) = scanner.next_header()? {
+        while let Some(LocatedBatch { header, position }) = scanner.next_header()? {
+            if !self.may_follow(&header, next_offset) {
+                return Err(ScanError::Damaged { position, reason: Damage::Offsets });
+            }
             if indexed.take().is_some_and(|indexed| indexed != header.last_offset()) {
                 return Err(ScanError::Damaged { position: start, reason: Damage::Index });
             }
@@ -247,6 +251,12 @@ impl LogSegment {
         self.largest = Some(largest);
         self.bytes_since_index_entry = end - start;
         Ok(next_offset)
+    }
+
+    /// Whether a batch can stand behind those before `next_offset`. No checksum covers its base offset.
+    fn may_follow(&self, header: &BatchHeader, next_offset: Offset) -> bool {
+        let reach = header.last_offset().0.saturating_sub(self.base_offset.0);
+        header.base_offset() >= next_offset && reach <= i64::from(i32::MAX)
     }
 
     /// Adds the last time entry and writes all index entries out: the segment is complete, or about to be closed.
@@ -283,8 +293,7 @@ impl LogSegment {
         loop {
             match scanner.next_batch() {
                 Ok(Some((_, batch))) => {
-                    let reach = batch.last_offset().0.saturating_sub(self.base_offset.0);
-                    if batch.base_offset() < recovered.next_offset || reach > i64::from(i32::MAX) {
+                    if !self.may_follow(batch.header(), recovered.next_offset) {
                         break;
                     }
                     recovered.has_gaps |= batch.base_offset() != recovered.next_offset;

@@ -42,6 +42,7 @@ pub use append::{AppendInfo, AppendOrigin, Durability, TransactionContext};
 pub use error::{AppendError, LogError, ReadError};
 pub use log_manager::{LogDirectoryInfo, LogManager};
 pub use producer_append_info::VerificationGuard;
+pub use producer_state_manager::OpenTransaction;
 pub use read::{FetchData, FetchIsolation};
 pub use settings::{LogManagerSettings, LogSettings};
 pub use sync::SyncPoint;

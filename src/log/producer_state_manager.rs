@@ -25,6 +25,17 @@ const SNAPSHOT_BYTES_MAX: u64 = 512 << 20;
 /// Unknown producers whose failed batches are remembered; more are as in Kafka, which remembers none.
 const FAILED_PRODUCERS_MAX: usize = 10_000;
 
+/// A transaction that has begun and not ended: what its marker has to say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OpenTransaction {
+    /// Whose.
+    pub producer_id: ProducerId,
+    /// In which of its epochs.
+    pub epoch: ProducerEpoch,
+    /// The epoch of the coordinator that ended its last one; 0 if none did.
+    pub coordinator_epoch: i32,
+}
+
 /// All producers of a partition. Kafka's type of the same name.
 #[derive(Debug)]
 pub(super) struct ProducerStateManager {
@@ -76,6 +87,22 @@ impl ProducerStateManager {
     /// What is known of a producer.
     pub(super) fn entry(&self, producer_id: ProducerId) -> Option<&ProducerStateEntry> {
         self.producers.get(&producer_id)
+    }
+
+    /// The highest id of all.
+    pub(super) fn producer_id_max(&self) -> Option<ProducerId> {
+        self.producers.last_key_value().map(|(producer_id, _)| *producer_id)
+    }
+
+    /// The transactions that have begun and not ended.
+    pub(super) fn open_transactions(&self) -> Vec<OpenTransaction> {
+        let open = self.producers.values().filter(|entry| entry.transaction_first_offset.is_some());
+        let described = open.map(|entry| OpenTransaction {
+            producer_id: entry.producer_id,
+            epoch: entry.epoch,
+            coordinator_epoch: entry.coordinator_epoch.max(0),
+        });
+        described.collect()
     }
 
     /// What an append would be checked against.

@@ -57,7 +57,9 @@ fn open_manager(disk: &Arc<MemoryDisk>, directories: &[&str], settings: &LogSett
         next += 1;
         next
     };
-    LogManager::open(disk.clone(), manager_settings(directories), &|_| settings.clone(), &mut random, now).unwrap()
+    let mut manager = LogManager::open(disk.clone(), manager_settings(directories), &mut random).unwrap();
+    manager.load(&|_| settings.clone(), now).unwrap();
+    manager
 }
 
 pub(super) fn open(disk: &Arc<MemoryDisk>, settings: LogSettings) -> (LogManager, Arc<UnifiedLog>) {

@@ -11,12 +11,12 @@ use crate::env::{Disk, DiskError, DiskFile};
 use crate::log::lazy_file::SegmentPlace;
 use crate::log::leader_epoch_cache::LeaderEpochCache;
 use crate::log::log_segment::LogSegment;
-use crate::log::producer_state_manager::ProducerStateManager;
+use crate::log::producer_state_manager::{OpenTransaction, ProducerStateManager};
 use crate::log::recent_batches::RecentBatches;
 use crate::log::retention::PendingRemovals;
 use crate::log::settings::LogSettings;
 use crate::log::sync::SyncState;
-use crate::types::{LeaderEpoch, Offset, TopicId, TopicPartition, WallTime};
+use crate::types::{LeaderEpoch, Offset, ProducerId, TopicId, TopicPartition, WallTime};
 
 /// Inactive segments of one log whose files stay open for the next read.
 const OPEN_INACTIVE_SEGMENTS_MAX: usize = 2;
@@ -175,6 +175,12 @@ impl UnifiedLog {
             is_idle: true,
             open_inactive: VecDeque::new(),
         };
+        if state.epochs.is_behind() {
+            // The load has changed something, the first segment of an empty log above all: its name goes with the first sync, lest a power
+            // cut takes it and leaves a later one.
+            let directory = Arc::clone(&state.directory);
+            state.sync.owe_directory(directory);
+        }
         state.advance_high_watermark();
         let log = UnifiedLog {
             identity,
@@ -208,6 +214,16 @@ impl UnifiedLog {
     pub fn end_offset_for_epoch(&self, epoch: LeaderEpoch) -> Option<(LeaderEpoch, Offset)> {
         let state = self.lock();
         state.epochs.end_offset_for(epoch, state.end.offset)
+    }
+
+    /// The highest id of all producers that the log remembers.
+    pub fn producer_id_max(&self) -> Option<ProducerId> {
+        self.lock().producers.producer_id_max()
+    }
+
+    /// The transactions that have begun and not ended, by producer.
+    pub fn open_transactions(&self) -> Vec<OpenTransaction> {
+        self.lock().producers.open_transactions()
     }
 
     /// The leader epoch to which an offset belongs.

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::types::{BrokerId, LeaderEpoch, PartitionIndex, TopicId, TopicPartition};
+use crate::types::{BrokerId, LeaderEpoch, PartitionIndex, ProducerId, TopicId, TopicPartition};
 
 use super::config_resource::ConfigResource;
 use super::create_topics::PARTITIONS_PER_REQUEST_MAX;
@@ -25,6 +25,8 @@ pub struct FoundPartition {
     pub leader_epoch: LeaderEpoch,
     /// The id of the log directory that it lies in.
     pub directory: TopicId,
+    /// The highest id of a producer that its log remembers.
+    pub producer_id_max: Option<ProducerId>,
 }
 
 /// What a topic is to have beyond what was found of it.
@@ -38,7 +40,8 @@ pub struct AdoptedTopic {
 
 /// The records of all topics whose partitions were `found`, with the ids that they have; a topic without one gets a drawn one. Numbers
 /// that are missing between 0 and the highest become empty partitions. What cannot be a topic is left out: a name that no client could
-/// say, an id that is reserved or another topic's, more partitions than a request may create.
+/// say, an id that is reserved or another topic's, more partitions than a request may create. No new producer gets an id that a log
+/// remembers: its batches would be taken for retries.
 pub fn adopt_topics(
     broker_id: BrokerId,
     found: &[FoundPartition],
@@ -78,6 +81,12 @@ pub fn adopt_topics(
             registration: registration(broker_id, partitions.get(&partition).copied(), directory),
         }));
     }
+    let producer_id_max = found.iter().filter_map(|partition| partition.producer_id_max).max();
+    records.extend(producer_id_max.map(|producer_id| MetadataRecord::ProducerIds {
+        broker_id,
+        broker_epoch: 0,
+        next_producer_id: producer_id.0.saturating_add(1),
+    }));
     records
 }
 

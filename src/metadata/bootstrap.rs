@@ -14,12 +14,13 @@ pub const METADATA_VERSION: i16 = 33;
 pub const BOOTSTRAP_FEATURES: [(&str, i16); 3] =
     [(METADATA_VERSION_FEATURE, METADATA_VERSION), ("group.version", 1), ("transaction.version", 2)];
 
-/// The records of a cluster that has none yet. They come as one transaction (KIP-868), as in Kafka's log: an older Kafka that
-/// does not know the format stops at the first of them.
-pub fn bootstrap(features: &[(&str, i16)]) -> Vec<MetadataRecord> {
+/// The records of a cluster that has none yet, with those that were `adopted`. They come as one transaction (KIP-868), as in Kafka's log:
+/// an older Kafka that does not know the format stops at the first of them.
+pub fn bootstrap(features: &[(&str, i16)], adopted: Vec<MetadataRecord>) -> Vec<MetadataRecord> {
     let mut records = vec![MetadataRecord::BeginTransaction { name: Some("Bootstrap records".into()) }];
     let feature = |(name, level): &(&str, i16)| MetadataRecord::FeatureLevel { name: (*name).into(), level: *level };
     records.extend(features.iter().map(feature));
+    records.extend(adopted);
     records.push(MetadataRecord::EndTransaction);
     records
 }

@@ -14,7 +14,7 @@ use super::record::MetadataRecord;
 use super::record_codec::RecordCodecError;
 use super::replay::ReplayError;
 
-/// Why a batch of the metadata log cannot be obeyed. Nothing of it took effect.
+/// Why a batch of the metadata log cannot be obeyed. Nothing of it took effect in an image that was handed out.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LoadError {
     /// The bytes are no batch.
@@ -78,6 +78,11 @@ impl MetadataLoader {
         MetadataLoader { image: Arc::new(image), transaction: None }
     }
 
+    /// Whether a transaction has begun and not ended.
+    pub fn is_in_transaction(&self) -> bool {
+        self.transaction.is_some()
+    }
+
     /// The newest image.
     pub fn image(&self) -> &Arc<MetadataImage> {
         &self.image
@@ -114,7 +119,7 @@ impl MetadataLoader {
         Ok(&self.image)
     }
 
-    /// Replays one batch. All of it takes effect, or, with an error, nothing.
+    /// Replays one batch. All of it takes effect, or, with an error, nothing in an image that was handed out.
     pub fn replay_batch(&mut self, batch: &RecordBatch<'_>) -> Result<&Arc<MetadataImage>, LoadError> {
         let header = batch.header();
         let records = decode_batch(batch)?;
@@ -146,8 +151,15 @@ impl MetadataLoader {
                 (record, None) => settled.push(record),
             }
         }
-        let image = self.image.replay(&settled, next_offset, leader_epoch);
-        self.image = Arc::new(image.map_err(|error| LoadError::Replay { at: base_offset, error })?);
+        let unfit = |error| LoadError::Replay { at: base_offset, error };
+        if let Some(image) = Arc::get_mut(&mut self.image) {
+            // Nobody has it yet, as while a log is loaded: it need not be copied for each batch.
+            image.replay(&settled, next_offset, leader_epoch).map_err(unfit)?;
+        } else {
+            let mut image = MetadataImage::clone(&self.image);
+            image.replay(&settled, next_offset, leader_epoch).map_err(unfit)?;
+            self.image = Arc::new(image);
+        }
         self.transaction = transaction;
         Ok(&self.image)
     }
@@ -184,9 +196,29 @@ pub fn encode_batch(
     now: WallTime,
     leader_epoch: LeaderEpoch,
 ) -> Result<Vec<u8>, BuildError> {
-    let mut builder = RecordBatchBuilder::new().leader_epoch(leader_epoch);
-    for record in records {
-        builder.append(now.0, None, Some(&record.encode()))?;
-    }
-    builder.build()
+    encode_batches(records, usize::MAX, now, leader_epoch)
 }
+
+/// As few batches of these records as `batch_bytes_max` allows. A crash may leave the first of them and not the last.
+pub fn encode_batches(
+    records: &[MetadataRecord],
+    batch_bytes_max: usize,
+    now: WallTime,
+    leader_epoch: LeaderEpoch,
+) -> Result<Vec<u8>, BuildError> {
+    let empty = RecordBatchBuilder::new().leader_epoch(leader_epoch);
+    let (mut bytes, mut builder) = (Vec::new(), empty.clone());
+    for record in records {
+        let value = record.encode();
+        let with_record = builder.total_bytes() + value.len() + RECORD_OVERHEAD_BYTES_MAX;
+        if !builder.is_empty() && with_record > batch_bytes_max {
+            bytes.extend(std::mem::replace(&mut builder, empty.clone()).build()?);
+        }
+        builder.append(now.0, None, Some(&value))?;
+    }
+    bytes.extend(builder.build()?);
+    Ok(bytes)
+}
+
+/// Lengths, deltas and attributes of one record, each at its longest.
+const RECORD_OVERHEAD_BYTES_MAX: usize = 40;

@@ -48,7 +48,7 @@ pub use create_topics::{CreatableTopic, CreatedTopic, TopicDefaults, create_topi
 pub use delete_topics::{DeletableTopicResult, DeleteTopic, delete_topics};
 pub use elections::elect_leaders;
 pub use image::{MetadataImage, TopicImage};
-pub use loader::{LoadError, MetadataLoader, encode_batch};
+pub use loader::{LoadError, MetadataLoader, encode_batch, encode_batches};
 pub use partition_registration::{DIRECTORY_UNASSIGNED, PartitionChange, PartitionRegistration};
 pub use placement::{Location, Placement};
 pub use producer_ids::{PRODUCER_ID_BLOCK_SIZE, ProducerIdsBlock, allocate_producer_ids};

@@ -112,6 +112,16 @@ pub enum MetadataRecord {
         /// Its features.
         features: Vec<BrokerFeature>,
     },
+    /// A controller left for good. It changes nothing here.
+    UnregisterController {
+        /// Which.
+        controller_id: i32,
+    },
+    /// The in-sync replicas alone may lead from now on (KIP-966); written where `min.insync.replicas` changes.
+    ClearElr {
+        /// In which topic; an empty name stands for all.
+        topic: Arc<str>,
+    },
     /// Nothing changed; Kafka writes it twice a second.
     NoOp,
     /// A remnant of the migration from ZooKeeper, in logs of clusters that began before Kafka 4.0.

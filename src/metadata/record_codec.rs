@@ -144,17 +144,7 @@ fn from_wire(record: WireRecord<'_>) -> Result<MetadataRecord, RecordCodecError>
             broker_epoch: record.broker_epoch,
             next_producer_id: record.next_producer_id,
         },
-        WireRecord::BrokerRegistrationChange(record) => MetadataRecord::BrokerRegistrationChange {
-            broker_id: BrokerId(record.broker_id),
-            broker_epoch: record.broker_epoch,
-            change: BrokerRegistrationChange {
-                // The wire says 1 for fence and -1 for unfence.
-                fenced: (record.fenced != 0).then_some(record.fenced > 0),
-                in_controlled_shutdown: record.in_controlled_shutdown > 0,
-                log_dirs: (!record.log_dirs.is_empty()).then_some(record.log_dirs),
-                cordoned_log_dirs: record.cordoned_log_dirs,
-            },
-        },
+        WireRecord::BrokerRegistrationChange(record) => broker_change_from_wire(record),
         WireRecord::NoOp(_) => MetadataRecord::NoOp,
         WireRecord::ZkMigrationState(record) => MetadataRecord::ZkMigrationState { state: record.zk_migration_state },
         WireRecord::BeginTransaction(record) => MetadataRecord::BeginTransaction { name: record.name.map(Into::into) },
@@ -163,6 +153,10 @@ fn from_wire(record: WireRecord<'_>) -> Result<MetadataRecord, RecordCodecError>
             MetadataRecord::AbortTransaction { reason: record.reason.map(Into::into) }
         }
         WireRecord::RegisterController(record) => controller_from_wire(record),
+        WireRecord::ClearElr(record) => MetadataRecord::ClearElr { topic: record.topic_name.into() },
+        WireRecord::UnregisterController(wire::UnregisterControllerRecord { controller_id }) => {
+            MetadataRecord::UnregisterController { controller_id }
+        }
     })
 }
 
@@ -195,15 +189,7 @@ fn to_wire(record: &MetadataRecord) -> WireRecord<'_> {
         }
         .into(),
         MetadataRecord::BrokerRegistrationChange { broker_id, broker_epoch, change } => {
-            wire::BrokerRegistrationChangeRecord {
-                broker_id: broker_id.0,
-                broker_epoch: *broker_epoch,
-                fenced: change.fenced.map_or(0, |fenced| if fenced { 1 } else { -1 }),
-                in_controlled_shutdown: i8::from(change.in_controlled_shutdown),
-                log_dirs: change.log_dirs.clone().unwrap_or_default(),
-                cordoned_log_dirs: change.cordoned_log_dirs.clone(),
-            }
-            .into()
+            broker_change_to_wire(*broker_id, *broker_epoch, change).into()
         }
         MetadataRecord::RegisterController {
             controller_id,
@@ -212,6 +198,10 @@ fn to_wire(record: &MetadataRecord) -> WireRecord<'_> {
             endpoints,
             features,
         } => controller_to_wire(*controller_id, *incarnation_id, *zk_migration_ready, endpoints, features).into(),
+        MetadataRecord::UnregisterController { controller_id } => {
+            wire::UnregisterControllerRecord { controller_id: *controller_id }.into()
+        }
+        MetadataRecord::ClearElr { topic } => wire::ClearElrRecord { topic_name: topic }.into(),
         MetadataRecord::NoOp => wire::NoOpRecord {}.into(),
         MetadataRecord::ZkMigrationState { state } => {
             wire::ZkMigrationStateRecord { zk_migration_state: *state }.into()
@@ -221,6 +211,35 @@ fn to_wire(record: &MetadataRecord) -> WireRecord<'_> {
         MetadataRecord::AbortTransaction { reason } => {
             wire::AbortTransactionRecord { reason: reason.as_deref() }.into()
         }
+    }
+}
+
+// The wire says 1 for fence and -1 for unfence.
+fn broker_change_from_wire(record: wire::BrokerRegistrationChangeRecord) -> MetadataRecord {
+    MetadataRecord::BrokerRegistrationChange {
+        broker_id: BrokerId(record.broker_id),
+        broker_epoch: record.broker_epoch,
+        change: BrokerRegistrationChange {
+            fenced: (record.fenced != 0).then_some(record.fenced > 0),
+            in_controlled_shutdown: record.in_controlled_shutdown > 0,
+            log_dirs: (!record.log_dirs.is_empty()).then_some(record.log_dirs),
+            cordoned_log_dirs: record.cordoned_log_dirs,
+        },
+    }
+}
+
+fn broker_change_to_wire(
+    broker_id: BrokerId,
+    broker_epoch: i64,
+    change: &BrokerRegistrationChange,
+) -> wire::BrokerRegistrationChangeRecord {
+    wire::BrokerRegistrationChangeRecord {
+        broker_id: broker_id.0,
+        broker_epoch,
+        fenced: change.fenced.map_or(0, |fenced| if fenced { 1 } else { -1 }),
+        in_controlled_shutdown: i8::from(change.in_controlled_shutdown),
+        log_dirs: change.log_dirs.clone().unwrap_or_default(),
+        cordoned_log_dirs: change.cordoned_log_dirs.clone(),
     }
 }
 

@@ -31,21 +31,18 @@ pub enum ReplayError {
 }
 
 impl MetadataImage {
-    /// The image after these records, which take effect together. `next_offset` is the offset behind them, `leader_epoch` that of their batch.
-    /// This image stays as it is, also when a record does not fit.
-    pub fn replay(
-        &self,
+    /// Lets these records take effect, together. `next_offset` is the offset behind them, `leader_epoch` that of their batch. When a record
+    /// does not fit, the image is of no use any more.
+    pub(super) fn replay(
+        &mut self,
         records: &[MetadataRecord],
         next_offset: Offset,
         leader_epoch: LeaderEpoch,
-    ) -> Result<MetadataImage, ReplayError> {
-        let mut image = self.clone();
-        for record in records {
-            image.apply(record)?;
-        }
-        image.next_offset = next_offset;
-        image.leader_epoch = leader_epoch;
-        Ok(image)
+    ) -> Result<(), ReplayError> {
+        records.iter().try_for_each(|record| self.apply(record))?;
+        self.next_offset = next_offset;
+        self.leader_epoch = leader_epoch;
+        Ok(())
     }
 
     fn apply(&mut self, record: &MetadataRecord) -> Result<(), ReplayError> {
@@ -60,6 +57,10 @@ impl MetadataImage {
                 let partitions = &mut self.topic_mut(*topic_id)?.partitions;
                 let registration = partitions.get_mut(partition);
                 registration.ok_or(ReplayError::UnknownPartition(*topic_id, *partition))?.merge(change);
+                Ok(())
+            }
+            MetadataRecord::ClearElr { topic } => {
+                self.clear_elr(topic);
                 Ok(())
             }
             MetadataRecord::Config { resource, name, value } => {
@@ -96,6 +97,7 @@ impl MetadataImage {
             | MetadataRecord::EndTransaction
             | MetadataRecord::AbortTransaction { .. }
             | MetadataRecord::RegisterController { .. }
+            | MetadataRecord::UnregisterController { .. }
             | MetadataRecord::ZkMigrationState { .. }
             | MetadataRecord::NoOp => Ok(()),
         }
@@ -124,6 +126,16 @@ impl MetadataImage {
     fn topic_mut(&mut self, topic_id: TopicId) -> Result<&mut TopicImage, ReplayError> {
         let topic = Arc::make_mut(&mut self.topics).get_mut(&topic_id);
         topic.map(Arc::make_mut).ok_or(ReplayError::UnknownTopic(topic_id))
+    }
+
+    fn clear_elr(&mut self, name: &str) {
+        let is_meant = |topic: &TopicImage| name.is_empty() || *topic.name == *name;
+        for topic in Arc::make_mut(&mut self.topics).values_mut().filter(|topic| is_meant(topic)) {
+            for partition in Arc::make_mut(topic).partitions.values_mut() {
+                partition.eligible_leader_replicas.clear();
+                partition.last_known_elr.clear();
+            }
+        }
     }
 
     fn broker_mut(&mut self, broker_id: BrokerId, epoch: i64) -> Result<&mut BrokerRegistration, ReplayError> {

@@ -113,7 +113,8 @@ pub(crate) fn records() -> Vec<Entry> {
         metadata in "org.apache.kafka.common.metadata": RegisterBrokerRecord, UnregisterBrokerRecord, FenceBrokerRecord,
             UnfenceBrokerRecord, BrokerRegistrationChangeRecord, TopicRecord, RemoveTopicRecord, PartitionRecord,
             PartitionChangeRecord, ConfigRecord, FeatureLevelRecord, ProducerIdsRecord, NoOpRecord, ZkMigrationStateRecord,
-            BeginTransactionRecord, EndTransactionRecord, AbortTransactionRecord, RegisterControllerRecord;
+            BeginTransactionRecord, EndTransactionRecord, AbortTransactionRecord, RegisterControllerRecord, ClearElrRecord,
+            UnregisterControllerRecord;
         group in "org.apache.kafka.coordinator.group.generated": OffsetCommitKey, OffsetCommitValue, GroupMetadataKey,
             GroupMetadataValue;
         control in "org.apache.kafka.common.message": LeaderChangeMessage, SnapshotHeaderRecord, SnapshotFooterRecord,

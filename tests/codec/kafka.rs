@@ -178,7 +178,8 @@ fn metadata_records(seed: u64) -> Vec<(&'static str, MetadataRecord<'static>)> {
     samples! {
         RegisterBrokerRecord UnregisterBrokerRecord TopicRecord PartitionRecord ConfigRecord PartitionChangeRecord FenceBrokerRecord
         UnfenceBrokerRecord RemoveTopicRecord FeatureLevelRecord ProducerIdsRecord BrokerRegistrationChangeRecord NoOpRecord
-        ZkMigrationStateRecord BeginTransactionRecord EndTransactionRecord AbortTransactionRecord RegisterControllerRecord
+        ZkMigrationStateRecord BeginTransactionRecord EndTransactionRecord AbortTransactionRecord RegisterControllerRecord ClearElrRecord
+        UnregisterControllerRecord
     }
 }
 

@@ -2,10 +2,11 @@
 
 import re
 import shutil
+import struct
 
 import batches
 import pytest
-from confluent_kafka import OFFSET_BEGINNING, Consumer, Producer, TopicPartition
+from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic
 
 from harness import broker as brokers
@@ -282,6 +283,99 @@ def test_a_broker_starts_from_a_snapshot_where_kafka_has_removed_the_metadata_be
             assert read(moved, "behind-snapshot", 0) == []
             moved.restart()
             assert len(read(moved, "snapshot", 10)) == 10
+
+
+def contents(broker, name):
+    """Every record of a partition that may have gaps: offset, key and value."""
+    consumer = Consumer({"bootstrap.servers": broker.address, "group.id": "contents", "enable.auto.commit": False, "enable.partition.eof": True})
+    until(f"{name} has a leader", lambda: name in (topics := consumer.list_topics(timeout=10).topics) and topics[name].partitions)
+    consumer.assign([TopicPartition(name, 0, OFFSET_BEGINNING)])
+    messages = []
+
+    def at_end():
+        for message in consumer.consume(1000, 0.2):
+            if message.error():
+                assert message.error().code() == KafkaError._PARTITION_EOF, message.error()
+                return True
+            messages.append((message.offset(), message.key(), message.value()))
+        return False
+
+    until(f"the end of {name}", at_end, 60, pause=0)
+    consumer.close()
+    return messages
+
+
+def produced(broker, name, records):
+    """Produces each record in a batch of its own, idempotently, and returns the offsets."""
+    producer = Producer({"bootstrap.servers": broker.address, "enable.idempotence": True, "batch.num.messages": 1})
+    offsets = []
+    for key, value in records:
+        producer.produce(name, value, key=key, on_delivery=lambda error, message: offsets.append(error or message.offset()))
+        producer.poll(0)
+    assert producer.flush(60) == 0
+    return offsets
+
+
+def ends(folder):
+    """Base offset of each segment, and the offset behind its last batch."""
+    found = []
+    for path in sorted(folder.glob("*.log")):
+        content, at, end = path.read_bytes(), 0, int(path.stem)
+        while at < len(content):
+            base, length = struct.unpack_from(">qi", content, at)
+            end = base + struct.unpack_from(">i", content, at + 23)[0] + 1
+            at += 12 + length
+        found.append((int(path.stem), end))
+    return found
+
+
+def left_open(broker, name):
+    """A committed record, one whose transaction is never ended, and one behind it."""
+    produced(broker, name, [("before", "1")])
+    producer = Producer({"bootstrap.servers": broker.address, "transactional.id": "open"})
+    producer.init_transactions(60)
+    producer.begin_transaction()
+    producer.produce(name, "2", key="open")
+    assert producer.flush(60) == 0
+    produced(broker, name, [("behind", "3")])
+    assert contents(broker, name) == [(0, b"before", b"1")]
+
+
+def test_a_broker_adopts_what_kafka_has_compacted_and_ends_its_open_transactions():
+    """Segments that end early, since the last of their records are gone, and behind them others: nothing of that was torn."""
+    hurried = {"log.cleaner.backoff.ms": "100", "transaction.state.log.num.partitions": "1"}
+    original = brokers.Broker("kafka", kind="kafka", properties=hurried)
+    name = "compacted"
+    with original:
+        admin = AdminClient({"bootstrap.servers": original.address})
+        configs = {"cleanup.policy": "compact", "segment.bytes": "1048576", "min.cleanable.dirty.ratio": "0.01"}
+        admin.create_topics([NewTopic(name, num_partitions=1, replication_factor=1, config=configs)])[name].result(30)
+        # One large record that stays and three small ones that do not, so that most segments end with what goes, and none is joined to another.
+        keys = [f"stays-{number}" if number % 4 == 0 else f"goes-{number % 4}" for number in range(1600)]
+        produced(original, name, [(key, key * 1000 if key.startswith("stays") else key) for key in keys])
+        with_topics(original, ["open"])
+        left_open(original, "open")
+        folder = original.partition_folder(name)
+        until("Kafka has compacted all but the last segment", lambda: all(
+            segment.read_bytes().count(b"goes-1") < 10 for segment in sorted(folder.glob("*.log"))[:-1]), 60, pause=0.2)
+        expected = contents(original, name)
+        original.stop()
+        segments = ends(folder)
+        assert any(end < following for (_, end), (following, _) in zip(segments, segments[1:])), f"no segment ends early: {segments}"
+        alone = brokers.Broker("alone")
+        if alone.kind != "klamm":
+            pytest.skip("Kafka serves no partition that its metadata do not know")
+        alone.data.mkdir()
+        for found in (folder, original.partition_folder("open")):
+            shutil.copytree(found, alone.data / found.name)
+        with alone:
+            assert contents(alone, "open") == [(0, b"before", b"1"), (2, b"behind", b"3")]
+            assert contents(alone, name) == expected
+            assert ends(alone.partition_folder(name))[:len(segments)] == segments
+            assert produced(alone, name, [("new", "producer")]) == [segments[-1][1]], "its id is that of no producer of Kafka's"
+            alone.kill()
+            alone.start()
+            assert contents(alone, name) == [*expected, (segments[-1][1], b"new", b"producer")]
 
 
 def transplant(source, target, names):

@@ -26,7 +26,7 @@ pub const TOPIC_KNOBS: &[Knob] = knobs! {
     "flush.messages": Long = "9223372036854775807", AtLeast(1), ClusterWide, Medium
         => Honoured("Records after which the partition is synced to the disk, whatever producers ask for.");
     "flush.ms": Long = "9223372036854775807", AtLeast(0), ClusterWide, Medium
-        => Honoured("Age of unsynced records after which the partition is synced.");
+        => Honoured("Age of unsynced records after which the partition is synced; looked at once a second.");
     "follower.replication.throttled.replicas": List = "", ThrottledReplicas, ClusterWide, Medium => Idle(ONE_NODE);
     "index.interval.bytes": Int = "4096", AtLeast(0), ClusterWide, Medium
         => Honoured("Bytes of records between two entries of an offset index.");

@@ -15,7 +15,9 @@ fn try_open(disk: &Arc<MemoryDisk>, settings: LogManagerSettings) -> Result<LogM
         next += 1;
         next
     };
-    LogManager::open(disk.clone(), settings, &|_| defaults.clone(), &mut random, at(0))
+    let mut manager = LogManager::open(disk.clone(), settings, &mut random)?;
+    manager.load(&|_| defaults.clone(), at(0))?;
+    Ok(manager)
 }
 
 fn named(topic: &str, index: i32) -> TopicPartition {
@@ -92,10 +94,10 @@ fn a_new_log_goes_to_the_directory_with_the_fewest() {
 fn the_metadata_log_lies_in_its_own_directory_and_no_other_log_is_made_there() {
     let disk = MemoryDisk::new();
     let settings = LogManagerSettings { metadata_directory: PathBuf::from("/meta"), ..manager_settings(&["/a"]) };
-    let manager = try_open(&disk, settings.clone()).unwrap();
+    let mut manager = try_open(&disk, settings.clone()).unwrap();
     let metadata = named("__cluster_metadata", 0);
     let defaults = Arc::new(LogSettings::default());
-    let log = manager.create_metadata_log(at(0), &metadata, TopicId::METADATA, defaults.clone()).unwrap();
+    let log = manager.open_metadata_log(at(0), &metadata, TopicId::METADATA, defaults.clone()).unwrap();
     assert_eq!(log.directory().parent(), Some(Path::new("/meta")));
     for index in 0..3 {
         assert_eq!(create(&manager, &named("t", index)).directory().parent(), Some(Path::new("/a")));
@@ -339,7 +341,7 @@ fn the_first_sync_of_a_new_log_covers_its_folder() {
     let log = create(&manager, &named("t", 0));
     let point = log.sync_point().unwrap();
     assert_eq!(point.directories, [PathBuf::from("/logs/t-0"), PathBuf::from("/logs")]);
-    assert_eq!(point.files.len(), 1, "partition.metadata");
+    assert_eq!(point.files.len(), 2, "partition.metadata and the leader epochs");
 }
 
 #[test]

@@ -527,3 +527,60 @@ fn records_that_are_gone_since_a_clean_shutdown_are_missed() {
         assert!(!manager.directories()[0].was_clean, "{left:?} batches are left");
     }
 }
+
+#[test]
+fn only_where_no_compaction_was_does_an_early_end_of_a_segment_take_those_behind_it_along() {
+    let disk = filled(3);
+    let middle = path(6, "log");
+    let bytes = disk.read(&middle).unwrap();
+    let one = bytes.len() / 3;
+    let (without_last, with_gap) = (bytes[..2 * one].to_vec(), [&bytes[..one], &bytes[2 * one..]].concat());
+    let (torn, compacted) = (small(3), LogSettings { compact: true, ..small(3) });
+    for (left, settings, end, segments) in
+        [(&without_last, &torn, 10, 2), (&without_last, &compacted, 20, 4), (&with_gap, &torn, 20, 4)]
+    {
+        disk.write(&middle, left);
+        let (_manager, log) = open(&disk.crash(everything), settings.clone());
+        assert_eq!((log.log_end_offset(), log.segments()), (Offset(end), segments));
+    }
+    disk.write(&middle, &[]);
+    let (_manager, log) = open(&disk.crash(everything), compacted);
+    assert_eq!((log.log_end_offset(), log.segments()), (Offset(20), 4), "nothing of a segment may be left");
+}
+
+#[test]
+fn a_last_batch_that_claims_offsets_which_do_not_follow_is_cut_off_although_the_stop_was_clean() {
+    for claimed in [5_i64, 17, 1 << 33] {
+        let disk = MemoryDisk::new();
+        let (manager, log) = open(&disk, small(3));
+        fill(&log, 11);
+        manager.shutdown(7).unwrap();
+        let last = path(18, "log");
+        let mut bytes = disk.read(&last).unwrap();
+        let second = bytes.len() / 2;
+        bytes[second..second + 8].copy_from_slice(&claimed.to_be_bytes());
+        disk.write(&last, &bytes);
+        let (_manager, log) = open(&disk.crash(everything), small(3));
+        assert!(log.was_clean());
+        assert_eq!(log.log_end_offset(), Offset(20), "it claims {claimed}");
+        fill(&log, 10);
+        assert_eq!(read_all(&log, Offset(0)).len(), 40, "it claims {claimed}");
+    }
+}
+
+#[test]
+fn a_new_log_waits_for_no_sync_and_owes_its_names_to_the_first() {
+    let disk = MemoryDisk::new();
+    let manager = open_manager(&disk, &["/logs"], &small(3), at(0));
+    disk.faults.fails_sync.store(true, std::sync::atomic::Ordering::Relaxed);
+    let log = manager.create(at(0), &partition(), TopicId([7; 16]), Arc::new(small(3)), true).unwrap();
+    disk.faults.fails_sync.store(false, std::sync::atomic::Ordering::Relaxed);
+    append(&log, &["a"], Durability::Synced);
+    let point = log.sync_point().unwrap();
+    let directories: Vec<&std::path::Path> = point.directories.iter().map(std::path::PathBuf::as_path).collect();
+    assert!(directories.contains(&"/logs/topic-0".as_ref()) && directories.contains(&"/logs".as_ref()));
+    SyncPoint::job(std::iter::once(&point)).run(&*disk).unwrap();
+    log.synced(&point);
+    assert_eq!(log.durable_end_offset(), Offset(1));
+    assert!(disk.read("/logs/topic-0/leader-epoch-checkpoint").is_some());
+}

@@ -161,3 +161,15 @@ fn files_of_removed_segments_stay_for_the_delay() {
     assert_eq!(deleted(&disk), 0);
     assert_eq!(values(&bytes_of(&held)).len(), 2, "who reads, goes on reading");
 }
+
+#[test]
+fn a_compacted_log_lets_go_of_what_its_policy_and_deleted_records_allow() {
+    for (delete, left) in [(true, 4), (false, 7)] {
+        let settings = LogSettings { retention_ms: 5_000, delete, compact: true, ..LogSettings::default() };
+        let (manager, log) = log_with(&MemoryDisk::new(), settings);
+        log.delete_records_before(Offset(3)).unwrap();
+        manager.clean_up(at(11_001)).unwrap();
+        assert_eq!(read_all(&log, log.log_start_offset()).len(), left, "delete is {delete}");
+        assert_eq!(log.segments(), left.div_ceil(2), "delete is {delete}");
+    }
+}

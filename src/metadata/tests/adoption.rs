@@ -5,13 +5,14 @@
 use std::sync::Arc;
 
 use crate::metadata::{AdoptedTopic, FoundPartition, MetadataImage, MetadataLoader, MetadataRecord, adopt_topics};
-use crate::types::{LeaderEpoch, PartitionIndex, TopicId, TopicPartition};
+use crate::types::{LeaderEpoch, PartitionIndex, ProducerId, TopicId, TopicPartition};
 
 use super::{BROKER, append, topic_id};
 
 fn found(topic: &str, partition: i32, id: Option<TopicId>, epoch: i32) -> FoundPartition {
     let partition = TopicPartition { topic: Arc::from(topic), partition: PartitionIndex(partition) };
-    FoundPartition { partition, topic_id: id, leader_epoch: LeaderEpoch(epoch), directory: topic_id(200) }
+    let leader_epoch = LeaderEpoch(epoch);
+    FoundPartition { partition, topic_id: id, leader_epoch, directory: topic_id(200), producer_id_max: None }
 }
 
 fn adopted(found: &[FoundPartition], describe: &dyn Fn(&str) -> AdoptedTopic) -> Arc<MetadataImage> {
@@ -64,4 +65,11 @@ fn folders_that_cannot_be_a_topic_are_not_adopted() {
     assert_eq!(names(&image), ["twin-a"]);
     let none: Vec<MetadataRecord> = adopt_topics(BROKER, &[], &|_| AdoptedTopic::default(), &mut || topic_id(99));
     assert!(none.is_empty());
+}
+
+#[test]
+fn a_new_producer_gets_no_id_that_an_adopted_log_remembers() {
+    let remembers = |id: i64| FoundPartition { producer_id_max: Some(ProducerId(id)), ..found("a", 0, None, 0) };
+    let image = adopted(&[found("b", 0, Some(topic_id(2)), 0), remembers(41)], &|_| AdoptedTopic::default());
+    assert_eq!(image.next_producer_id(), 42);
 }

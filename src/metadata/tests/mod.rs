@@ -48,7 +48,7 @@ pub(super) fn registration() -> BrokerRegistration {
 /// A loader that has replayed the first start of a broker.
 pub(super) fn fresh_node() -> MetadataLoader {
     let mut loader = MetadataLoader::new(MetadataImage::empty("cluster"));
-    append(&mut loader, bootstrap(&BOOTSTRAP_FEATURES));
+    append(&mut loader, bootstrap(&BOOTSTRAP_FEATURES, Vec::new()));
     let records = register_broker(loader.image(), registration());
     append(&mut loader, records);
     loader

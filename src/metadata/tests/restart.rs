@@ -5,10 +5,10 @@
 use std::sync::Arc;
 
 use crate::metadata::{
-    LoadError, Location, MetadataImage, MetadataLoader, MetadataRecord, Placement, RecordCodecError, ReplayError,
-    allocate_producer_ids, create_topics, elect_leaders, encode_batch, register_broker,
+    LoadError, Location, MetadataImage, MetadataLoader, MetadataRecord, PartitionChange, Placement, RecordCodecError,
+    ReplayError, allocate_producer_ids, create_topics, elect_leaders, encode_batch, encode_batches, register_broker,
 };
-use crate::record::RecordBatchBuilder;
+use crate::record::{BatchIterator, RecordBatchBuilder};
 use crate::types::{BrokerId, LeaderEpoch, Offset, PartitionIndex, ProducerId, WallTime};
 
 use super::{BROKER, DEFAULTS, FewKeys, append, fresh_node, registration, topic, topic_id};
@@ -85,6 +85,40 @@ fn records_of_a_transaction_take_effect_at_its_end_even_over_several_batches() {
     assert_eq!(error.unwrap_err(), LoadError::Transaction(Offset(0)));
 }
 
+#[test]
+fn a_load_copies_no_topic_for_each_batch() {
+    let mut loader = with_topic("t", 3);
+    let before = std::ptr::from_ref(&**loader.image().topic("t").unwrap());
+    let records = elect_leaders(loader.image(), BROKER, false);
+    append(&mut loader, records.clone());
+    assert_eq!(std::ptr::from_ref(&**loader.image().topic("t").unwrap()), before);
+    let handed_out = Arc::clone(loader.image());
+    append(&mut loader, records);
+    assert_ne!(std::ptr::from_ref(&**loader.image().topic("t").unwrap()), before);
+    let epoch = |image: &MetadataImage| image.partition("t", PartitionIndex(0)).unwrap().leader_epoch;
+    assert_eq!((epoch(&handed_out), epoch(loader.image())), (LeaderEpoch(1), LeaderEpoch(2)));
+}
+
+#[test]
+fn only_the_replicas_in_sync_may_lead_after_an_elr_is_cleared() {
+    for name in ["t", ""] {
+        let mut loader = with_topic("t", 1);
+        let change = PartitionChange {
+            isr: Some(Vec::new()),
+            leader: Some(None),
+            eligible_leader_replicas: Some(vec![BROKER]),
+            ..Default::default()
+        };
+        let partition = PartitionIndex(0);
+        append(&mut loader, vec![MetadataRecord::PartitionChange { topic_id: topic_id(1), partition, change }]);
+        assert_eq!(elect_leaders(loader.image(), BROKER, true).len(), 1);
+        append(&mut loader, vec![MetadataRecord::ClearElr { topic: "other".into() }]);
+        assert_eq!(elect_leaders(loader.image(), BROKER, true).len(), 1);
+        append(&mut loader, vec![MetadataRecord::ClearElr { topic: name.into() }]);
+        assert_eq!(elect_leaders(loader.image(), BROKER, true), []);
+    }
+}
+
 fn load_value(value: &[u8]) -> Result<(), LoadError> {
     let mut builder = RecordBatchBuilder::new();
     builder.append(0, None, Some(value)).unwrap();
@@ -102,6 +136,22 @@ fn a_record_that_is_not_supported_is_named_with_type_and_version() {
     );
     let LoadError::Codec { error, .. } = load_value(&[1, 2, 7]).unwrap_err() else { panic!("another error") };
     assert_eq!(error, RecordCodecError::Unsupported { name: "TOPIC_RECORD", code: 2, version: 7 });
+}
+
+#[test]
+fn records_that_do_not_fit_one_batch_become_several_with_the_same_effect() {
+    let loader = with_topic("t", 50);
+    let records = elect_leaders(loader.image(), BROKER, false);
+    let bytes = encode_batches(&records, 500, WallTime(1), LeaderEpoch(1)).unwrap();
+    let batches: Vec<_> = BatchIterator::new(&bytes).map(Result::unwrap).collect();
+    assert!(batches.len() > 1 && batches.iter().all(|batch| batch.total_bytes() <= 500));
+    let (mut whole, mut parts) = (loader.clone(), loader);
+    append(&mut whole, records);
+    for batch in &batches {
+        let records = batch.records().unwrap().map(|record| MetadataRecord::decode(record.unwrap().value.unwrap()));
+        append(&mut parts, records.map(Result::unwrap).collect());
+    }
+    assert_eq!(parts.image(), whole.image());
 }
 
 #[test]

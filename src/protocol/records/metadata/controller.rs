@@ -15,6 +15,11 @@ messages! {
         features: Vec<ControllerFeature<'a>> => 0..;
     }
 
+    /// A controller left for good.
+    pub struct UnregisterControllerRecord: versions 0..=0, flexible 0.. {
+        controller_id: i32 => 0..;
+    }
+
     /// A listener of the controller.
     pub struct ControllerEndpoint<'a> {
         name: &'a str => 0..;

@@ -18,14 +18,14 @@ pub use broker::{
     UnregisterBrokerRecord,
 };
 pub use config::ConfigRecord;
-pub use controller::RegisterControllerRecord;
+pub use controller::{RegisterControllerRecord, UnregisterControllerRecord};
 pub use feature_level::FeatureLevelRecord;
 pub use metadata_transaction::{
     AbortTransactionRecord, BeginTransactionRecord, EndTransactionRecord, NoOpRecord, ZkMigrationStateRecord,
 };
 pub use partition::{PartitionChangeRecord, PartitionRecord};
 pub use producer_ids::ProducerIdsRecord;
-pub use topic::{RemoveTopicRecord, TopicRecord};
+pub use topic::{ClearElrRecord, RemoveTopicRecord, TopicRecord};
 
 use crate::protocol::codec::{DecodeError, Decoder, Encoder};
 use crate::protocol::wire::Message;
@@ -115,6 +115,8 @@ metadata_records! {
     24 => EndTransaction(EndTransactionRecord);
     25 => AbortTransaction(AbortTransactionRecord<'a>);
     27 => RegisterController(RegisterControllerRecord<'a>);
+    28 => ClearElr(ClearElrRecord<'a>);
+    29 => UnregisterController(UnregisterControllerRecord);
 }
 
 impl<'a> MetadataRecord<'a> {

@@ -12,6 +12,11 @@ messages! {
         topic_id: TopicId => 0..;
     }
 
+    /// A topic, or with an empty name every topic, forgets who may lead beside its in-sync replicas (KIP-966).
+    pub struct ClearElrRecord<'a>: versions 0..=0, flexible 0.. {
+        topic_name: &'a str => 0..;
+    }
+
     /// A topic was deleted.
     pub struct RemoveTopicRecord: versions 0..=0, flexible 0.. {
         topic_id: TopicId => 0..;
