@@ -62,6 +62,11 @@ impl Actor {
         Actor { role, name, has_stopped: false, has_ended: false, is_awake: true, deadline: None }
     }
 
+    /// What it is called.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
     /// Whether it has said that the broker cannot go on.
     pub(crate) fn has_stopped(&self) -> bool {
         self.has_stopped

@@ -16,7 +16,6 @@ use crate::sim_disk::SimDisk;
 use crate::sim_network::SimNetwork;
 use crate::sim_parker::SimParker;
 use crate::sim_selector::SimSelector;
-use crate::trace::TraceKind;
 use crate::world::{Crash, World};
 
 use klamm::types::Instant;
@@ -99,6 +98,11 @@ impl BrokerMachine {
         actors.filter(move |(_, actor)| actor.is_runnable(&self.world, now)).map(|(number, _)| number)
     }
 
+    /// What its roles are called, by number.
+    pub(crate) fn names(&self) -> Vec<String> {
+        self.actors.iter().map(|actor| actor.name().to_string()).collect()
+    }
+
     /// When a role becomes runnable by time alone.
     pub(crate) fn next_due(&self) -> Option<Instant> {
         self.actors.iter().filter_map(Actor::next_due).min()
@@ -111,7 +115,6 @@ impl BrokerMachine {
 
     /// Steps one role. Says what it panicked with, if it did: the broker must then be forgotten, not dropped.
     pub(crate) fn step(&mut self, number: usize) -> Result<(), String> {
-        self.world.note(TraceKind::Step, number as u64, 0);
         let (disk, now) = (&self.disk, self.world.now());
         match self.actors.get_mut(number) {
             Some(actor) => unless_panicked(|| {

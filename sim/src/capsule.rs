@@ -86,9 +86,10 @@ struct Text {
 }
 
 impl Capsule {
-    /// The capsule of a run whose scenario has its faults set to fire, as a shrinker leaves it. `None` if nothing was wrong with it.
-    pub fn new(scenario: Scenario, report: &RunReport, made_by: String) -> Option<Capsule> {
+    /// The capsule of a run: the faults that fired in it are set to fire, which is the same run. `None` if nothing was wrong with it.
+    pub fn new(mut scenario: Scenario, report: &RunReport, made_by: String) -> Option<Capsule> {
         let violation = report.violations.first()?;
+        scenario.world.fire_only(&report.fired);
         Some(Capsule {
             scenario,
             violation: violation.identity(),

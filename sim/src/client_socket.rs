@@ -67,6 +67,8 @@ impl ClientSocket {
         if count > 0 || buffer.is_empty() {
             let count = usize::try_from(count).unwrap_or(buffer.len());
             state.to_client.take(&mut buffer[..count]);
+            let identity = state.identity;
+            kernel.note(TraceKind::ClientRead, identity, count as u64);
             kernel.settle(self.stream, Side::Client);
             return Ok(count);
         }

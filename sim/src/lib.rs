@@ -12,6 +12,7 @@ pub mod checker; // what must be true of every run
 pub mod client; // hostile, deterministic clients of the broker
 pub mod pipeline; // a broker that takes bytes from a fuzzer
 pub mod run; // one seed from start to verdict
+pub mod story; // a run as a page that people read
 pub mod shrink; // a smaller scenario with the same violation
 
 mod actor;

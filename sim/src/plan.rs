@@ -85,7 +85,11 @@ impl Plan {
         let has_garbage = has_little_memory || draw.part(2).happens(500_000);
         let garbage = if has_garbage { draw.part(3).between(1, 20) } else { 0 };
         let members = if draw.part(9).happens(400_000) { draw.part(10).between(1, 3) } else { 0 };
-        let producers: Vec<ProducerProfile> = (1..=producers).map(|client| producer(seed, client)).collect();
+        let mut producers: Vec<ProducerProfile> = (1..=producers).map(|client| producer(seed, client)).collect();
+        if producers.iter().all(|producer| producer.acks == Acks::None) {
+            // Else nobody hears that a record is there, and the run proves little.
+            producers[0].acks = Acks::Leader;
+        }
         let has_zstd = producers.iter().any(|producer| producer.compression == CompressionType::Zstd);
         let number = |number: u64| u32::try_from(number).unwrap_or(0);
         let mut plan = Plan {

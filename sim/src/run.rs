@@ -16,7 +16,8 @@ use crate::plan::{Ending, GARBAGE, Plan, last_admin, last_consumer, last_member}
 use crate::reduction::Simple;
 use crate::scenario::Scenario;
 use crate::scheduler::{Party, Scheduler};
-use crate::trace::TraceEvent;
+use crate::story::Cast;
+use crate::trace::{TraceEvent, TraceKind};
 use crate::world::{Crash, World};
 
 const TOPIC: &str = "events";
@@ -31,6 +32,9 @@ const STEP_NS: (u64, u64) = (200, 20_000);
 const STEPS_MAX: u64 = 300_000;
 /// The most starts that faults may spoil; then the faults end.
 const FAILED_STARTS_MAX: u32 = 8;
+/// Faults stay until so many records were sent, but no longer than this beyond their time.
+const SENDS_MIN: usize = 3;
+const CHAOS_EXTRA_NS_MAX: u64 = 3 * SECOND;
 /// An orderly stop has answered everything within so much simulated time.
 const DRAIN_NS_MAX: u64 = 10 * SECOND;
 /// A broker that goes down in the middle of something does so before one of so many effects on the disk.
@@ -76,10 +80,19 @@ pub fn run(scenario: impl Into<Scenario>) -> RunReport {
 
 /// Runs a scenario, and returns its events of these numbers too.
 pub fn run_with_events(scenario: impl Into<Scenario>, wanted: Range<u64>) -> (RunReport, Vec<TraceEvent>) {
-    let run = Run::new(scenario.into());
-    let world = run.world.clone();
-    world.keep_events(wanted);
-    (run.judge(), world.kept_events())
+    let mut run = Run::new(scenario.into());
+    run.world.keep_events(wanted);
+    (run.judge(), run.world.kept_events())
+}
+
+/// Runs a scenario, and returns all its events, and who took part in them.
+pub(crate) fn run_with_cast(scenario: Scenario) -> (RunReport, Vec<TraceEvent>, Cast) {
+    let mut run = Run::new(scenario);
+    run.world.keep_events(0..u64::MAX);
+    let report = run.judge();
+    let clients = run.clients.iter().map(|seat| (seat.kind, seat.number)).collect();
+    let cast = Cast { roles: run.role_names, clients, files: run.world.file_names() };
+    (report, run.world.kept_events(), cast)
 }
 
 struct Run {
@@ -112,6 +125,8 @@ struct Run {
     wall_off_ms: i64,
     /// The broker stops in order.
     is_draining: bool,
+    /// What the broker's roles are called, by number.
+    role_names: Vec<String>,
     /// Nothing more can be learnt: the broker panicked, does not start, or waits for ever.
     is_over: bool,
 }
@@ -119,6 +134,7 @@ struct Run {
 /// A client and its sleep.
 struct Seat {
     client: Box<dyn Client>,
+    kind: &'static str,
     number: u32,
     is_awake: bool,
     deadline: Option<Instant>,
@@ -156,52 +172,58 @@ impl Run {
             wall_off_ms: 0,
             is_draining: false,
             is_over: false,
+            role_names: Vec::new(),
             plan,
         };
         if let Some(descriptors) = run.plan.descriptors_max {
             run.world.set_descriptors_max(descriptors);
         }
         for profile in run.plan.producers.clone() {
-            run.seat(profile.client, Box::new(Producer::new(profile, TOPIC)));
+            run.seat("producer", profile.client, Box::new(Producer::new(profile, TOPIC)));
         }
         for profile in run.plan.consumers.clone() {
-            run.seat(profile.client, Box::new(Consumer::new(profile, TOPIC)));
+            run.seat("consumer", profile.client, Box::new(Consumer::new(profile, TOPIC)));
         }
         for profile in run.plan.members.clone() {
-            run.seat(profile.client, Box::new(GroupMember::new(profile, TOPIC)));
+            run.seat("member", profile.client, Box::new(GroupMember::new(profile, TOPIC)));
         }
         if let Some(profile) = run.plan.admin {
-            run.seat(profile.client, Box::new(Admin::new(profile)));
+            run.seat("admin", profile.client, Box::new(Admin::new(profile)));
         }
         if run.plan.garbage > 0 {
-            run.seat(GARBAGE, Box::new(Garbage::new(GARBAGE, run.plan.garbage, run.plan.has_little_memory)));
+            run.seat("garbage", GARBAGE, Box::new(Garbage::new(GARBAGE, run.plan.garbage, run.plan.has_little_memory)));
         }
         run
     }
 
-    fn seat(&mut self, number: u32, client: Box<dyn Client>) {
-        self.clients.push(Seat { client, number, is_awake: true, deadline: None });
+    fn seat(&mut self, kind: &'static str, number: u32, client: Box<dyn Client>) {
+        self.clients.push(Seat { client, kind, number, is_awake: true, deadline: None });
     }
 
-    fn judge(mut self) -> RunReport {
+    fn judge(&mut self) -> RunReport {
         let operations = self.plan.operations();
         self.start();
         let chaos_ends = Instant(self.plan.chaos_ns);
         self.until(chaos_ends, |run| run.producers_are_done());
+        // A run in which nobody got to write anything says nothing: the faults stay until somebody has.
+        let something_is_written = |run: &Run| run.producers_are_done() || run.history.sends() >= SENDS_MIN;
+        self.until(Instant(chaos_ends.0 + CHAOS_EXTRA_NS_MAX), something_is_written);
         let chaos_ns = self.world.now().instant.0;
         self.end_chaos();
         self.finish();
         self.go_through(self.plan.before_final_reading);
         self.history.begin_final_reading();
         if !self.plan.members.is_empty() {
-            self.seat(last_member().client, Box::new(GroupMember::new(last_member(), TOPIC)));
+            self.seat("member", last_member().client, Box::new(GroupMember::new(last_member(), TOPIC)));
         }
         if self.plan.admin.is_some() {
-            self.seat(last_admin().client, Box::new(Admin::new(last_admin())));
+            self.seat("admin", last_admin().client, Box::new(Admin::new(last_admin())));
         }
-        self.seat(last_consumer().client, Box::new(Consumer::new(last_consumer(), TOPIC)));
+        self.seat("consumer", last_consumer().client, Box::new(Consumer::new(last_consumer(), TOPIC)));
         self.finish();
         if let Some(broker) = self.broker.take() {
+            // How the broker is put away is no part of the story.
+            self.world.keep_events(0..0);
             broker.crash(Crash::Process);
         }
         RunReport {
@@ -216,8 +238,13 @@ impl Run {
             operations,
             chaos_ns,
             checkpoints: self.world.trace_checkpoints(),
-            violations: if self.is_over { self.history.into_violations() } else { self.history.verdict() },
+            violations: self.violations(),
         }
+    }
+
+    fn violations(&mut self) -> Vec<Violation> {
+        let history = std::mem::take(&mut self.history);
+        if self.is_over { history.into_violations() } else { history.verdict() }
     }
 
     /// Faults end, and the machine is healed. A disk that has failed needs the broker to start again, as an operator would see to.
@@ -271,6 +298,11 @@ impl Run {
     fn until(&mut self, limit: Instant, is_done: impl Fn(&Run) -> bool) -> bool {
         let mut parties = Vec::new();
         while !self.is_over {
+            if self.history.has_violation() {
+                // What follows a broken promise says nothing about another one.
+                self.is_over = true;
+                return false;
+            }
             if is_done(self) {
                 return true;
             }
@@ -285,6 +317,7 @@ impl Run {
                 continue;
             }
             let party = self.scheduler.pick(&self.world, &parties);
+            self.world.note(TraceKind::Step, party.number(), 0);
             match party {
                 Party::Role(number) => self.step_role(number),
                 Party::Client(index) => self.step_client(index),
@@ -519,6 +552,7 @@ impl Run {
             match started {
                 Ok(Ok(broker)) => {
                     tracing::info!(at = self.world.now().instant.0, boot = self.boot, "the broker is up");
+                    self.role_names = broker.names();
                     self.broker = Some(broker);
                     break;
                 }

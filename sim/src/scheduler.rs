@@ -5,6 +5,9 @@
 use crate::keyed::{Key, Site, draw_config};
 use crate::world::World;
 
+/// What is added to a client's seat to tell it from a role.
+pub(crate) const CLIENT_STEPS: u64 = 1_000;
+
 /// Who may be stepped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Party {
@@ -19,7 +22,7 @@ impl Party {
     pub(crate) fn number(self) -> u64 {
         match self {
             Party::Role(number) => number as u64,
-            Party::Client(seat) => 1_000 + seat as u64,
+            Party::Client(seat) => CLIENT_STEPS + seat as u64,
         }
     }
 

@@ -28,14 +28,21 @@ pub struct Shrunk {
 }
 
 /// Shrinks a scenario that breaks a promise; `None` if it breaks none. Asks `may_go_on` before each run.
-pub fn shrink(scenario: Scenario, may_go_on: impl FnMut() -> bool) -> Option<Shrunk> {
+pub fn shrink(mut scenario: Scenario, may_go_on: impl FnMut() -> bool) -> Option<Shrunk> {
     let report = run(scenario.clone());
     let identity = report.violations.first()?.identity();
+    // From now on the faults that fired are set to fire, each by its name, and no other does: the same run.
+    scenario.world.fire_only(&report.fired);
     let mut shrinker = Shrinker { identity, scenario, report, runs: 1, others: Vec::new(), may_go_on };
-    shrinker.pin();
     for _ in 0..ROUNDS_MAX {
         let runs = shrinker.runs;
-        let changed = shrinker.clients() | shrinker.plan() | shrinker.chaos() | shrinker.faults() | shrinker.values();
+        // What takes away most comes first, and makes all later runs shorter.
+        let changed = shrinker.kinds_of_faults()
+            | shrinker.clients()
+            | shrinker.plan()
+            | shrinker.chaos()
+            | shrinker.faults()
+            | shrinker.values();
         if !changed || shrinker.runs == runs {
             break;
         }
@@ -74,20 +81,19 @@ impl<Ask: FnMut() -> bool> Shrinker<Ask> {
         true
     }
 
-    /// From now on the faults that fired are set to fire, each by its name, and no other does.
-    fn pin(&mut self) {
-        let fired = self.fired();
-        self.fire(&fired);
-    }
-
     fn fired(&self) -> Vec<Fired> {
         self.report.fired.clone()
     }
 
-    /// First whole kinds of faults, then all of one connection or file, then single ones.
+    fn kinds_of_faults(&mut self) -> bool {
+        let before = self.report.fired.len();
+        self.groups_of_faults(|fault| fault.site);
+        self.report.fired.len() < before
+    }
+
+    /// First all faults of one connection or file, then single ones.
     fn faults(&mut self) -> bool {
         let before = self.report.fired.len();
-        self.groups_of_faults(|fault| (fault.site, 0));
         self.groups_of_faults(|fault| (fault.site, fault.entity));
         let fired = self.fired();
         minimise(&fired, |left| self.fire(left));

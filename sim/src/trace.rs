@@ -39,7 +39,7 @@ pub enum TraceKind {
     Entry = 14,
     /// The machine or the process went down.
     Crash = 15,
-    /// Whatever the scheduler notes.
+    /// A party stepped: a role by its number, a client by its seat and a thousand.
     Step = 17,
     /// A fault fired; its site is the number.
     Fault = 18,
@@ -47,6 +47,8 @@ pub enum TraceKind {
     WallJump = 19,
     /// What a power cut left of a file or a directory; the bytes follow.
     Left = 20,
+    /// A client read from its end.
+    ClientRead = 21,
 }
 
 /// One event, as it was noted.

@@ -2,6 +2,7 @@
 //!
 //! It must not know Kafka, nor who is stepped when. One thread; a world with the same options and the same calls is the same.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddr;
 use std::ops::Range;
@@ -10,6 +11,7 @@ use std::sync::Arc;
 use klamm::types::{Instant, Now};
 
 use crate::client_socket::ClientSocket;
+use crate::disk_state::entity_of;
 use crate::flaw::Flaw;
 use crate::kernel::{Kernel, Shared};
 use crate::keyed::{Chance, Draw, Fired, Key, Overrides, Select, Site, Swarm};
@@ -223,6 +225,12 @@ impl World {
     /// Keeps the events of these numbers, to be looked at.
     pub fn keep_events(&self, wanted: Range<u64>) {
         self.shared.lock().trace.keep(wanted);
+    }
+
+    /// The names of the files that are there, by what the trace calls them.
+    pub(crate) fn file_names(&self) -> BTreeMap<u64, String> {
+        let kernel = self.shared.lock();
+        kernel.disk.paths.values().map(|path| (entity_of(path), path.display().to_string())).collect()
     }
 
     /// The events that were kept.

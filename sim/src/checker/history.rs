@@ -94,6 +94,16 @@ pub struct History {
 }
 
 impl History {
+    /// How many records were sent.
+    pub(crate) fn sends(&self) -> usize {
+        self.sends.len()
+    }
+
+    /// Whether a promise was broken.
+    pub(crate) fn has_violation(&self) -> bool {
+        !self.violations.is_empty()
+    }
+
     /// How many records the last, whole reading found.
     pub(crate) fn final_records(&self) -> usize {
         self.final_reads.len()

@@ -123,6 +123,32 @@ impl Violation {
         }
     }
 
+    /// The client that it is about, if it is about one.
+    pub fn client(&self) -> Option<u32> {
+        match self {
+            Violation::AcknowledgedLost { value, .. }
+            | Violation::AcknowledgedElsewhere { value, .. }
+            | Violation::Twice { value, .. }
+            | Violation::RefusedThere { value, .. }
+            | Violation::RefusedWithoutCause { value, .. }
+            | Violation::NeverAcknowledged { value }
+            | Violation::ReadLost { value, .. } => Some(value.client),
+            Violation::OutOfOrder { later, .. } => Some(later.client),
+            Violation::OffsetChanged { after, .. } => Some(after.client),
+            Violation::Gap { client, .. }
+            | Violation::SequenceBroken { client, .. }
+            | Violation::WentBack { client, .. }
+            | Violation::AboveHighWatermark { client, .. }
+            | Violation::EpochEndsEarly { client, .. }
+            | Violation::CannotLeave { client, .. }
+            | Violation::UnreadableAnswer { client } => Some(*client),
+            Violation::UnaskedAnswer { connection }
+            | Violation::AnswerOutOfOrder { connection }
+            | Violation::ClosedWithoutCause { connection } => u32::try_from(connection >> 32).ok(),
+            _ => None,
+        }
+    }
+
     /// What kind of promise it breaks.
     pub fn class(&self) -> ViolationClass {
         match self {

@@ -46,7 +46,7 @@ pub(super) struct Outcome {
     pub(super) first_fired: BTreeMap<Site, u64>,
     pub(super) failures: Vec<RunReport>,
     pub(super) took: Duration,
-    pub(super) is_out_of_time: bool,
+    is_out_of_time: bool,
 }
 
 impl Campaign {

@@ -8,7 +8,7 @@ use klamm_sim::checker::{Violation, ViolationClass};
 
 /// The statuses, for `--help`.
 pub(super) const TABLE: &str = "Exit status: 0 all is well, 2 the command line makes no sense, 10 a broken invariant, 11 a run that is stuck, \
-12 a panic, 13 two runs of one seed differ, 14 the runs say nothing, 15 the time is up before there was a verdict.";
+12 a panic, 13 two runs of one seed differ, 14 the runs say nothing, 15 the time was up before the seeds were done.";
 
 /// How the command ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -13,6 +13,7 @@ mod replay; // a capsule, again
 mod run; // seeds, until something breaks
 mod seed; // a seed as people write it
 mod shrink; // a smaller capsule
+mod story; // a page that people read
 #[cfg(feature = "zoo")]
 mod zoo; // planted bugs
 
@@ -38,6 +39,8 @@ enum Command {
     Replay(replay::Options),
     /// Makes a failing seed or capsule smaller while it breaks the same promise.
     Shrink(shrink::Options),
+    /// Tells a capsule or a seed as a page with swim lanes.
+    Story(story::Options),
     /// Runs seeds in two processes and compares them; names the first event in which they differ.
     Check(check::Options),
     /// Lists the faults, and how often each fires.
@@ -58,6 +61,7 @@ pub(crate) fn main() -> ExitCode {
         Command::Run(options) => options.obey(),
         Command::Replay(options) => options.obey(),
         Command::Shrink(options) => options.obey(),
+        Command::Story(options) => options.obey(),
         Command::Check(options) => options.obey(),
         Command::Faults(options) => options.obey(),
         #[cfg(feature = "zoo")]

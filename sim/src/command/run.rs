@@ -114,7 +114,7 @@ impl Options {
         } else {
             campaign.run(show)
         };
-        let exit = exit_of(&outcome);
+        let exit = exit_of(&outcome, seeds);
         if self.json {
             println!("{}", serde_json::to_string_pretty(&json(&outcome)).expect("plain numbers and names are JSON"));
         } else {
@@ -164,11 +164,13 @@ fn show_failure(report: &RunReport) {
     println!("FAILED seed={seed} events={events} hash={hash:016x}");
 }
 
-fn exit_of(outcome: &Outcome) -> Exit {
+/// With a number of seeds a budget is a limit; without one it is what there is.
+fn exit_of(outcome: &Outcome, seeds: u64) -> Exit {
     let first = outcome.failures.iter().min_by_key(|report| report.seed);
     match first.and_then(|report| report.violations.first()) {
         Some(violation) => Exit::of(violation),
         None if outcome.says_nothing() => Exit::Vacuous,
+        None if outcome.seeds < seeds && seeds != u64::MAX => Exit::OutOfTime,
         None => Exit::Ok,
     }
 }

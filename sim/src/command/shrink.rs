@@ -57,7 +57,11 @@ impl Options {
 }
 
 /// The scenario of a capsule's file, or of a seed, and the bug that is to be planted.
-fn scenario(what: &str, profile: Profile, bug: Option<String>) -> Result<(Scenario, Option<String>), String> {
+pub(super) fn scenario(
+    what: &str,
+    profile: Profile,
+    bug: Option<String>,
+) -> Result<(Scenario, Option<String>), String> {
     match seed::parse(what) {
         Ok(seed) => Ok((Scenario::new(profile, seed), bug)),
         Err(_) => load(Path::new(what)).map(|capsule| (capsule.scenario, bug.or(capsule.bug))),
