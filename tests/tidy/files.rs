@@ -115,7 +115,8 @@ fn functions(code: &str) -> Vec<(String, usize)> {
         let name: String = rest.chars().take_while(|symbol| is_word(*symbol)).collect();
         let indent = &line[..line.len() - line.trim_start().len()];
         let is_end = |line: &&str| {
-            line.strip_prefix(indent).is_some_and(|rest| rest.starts_with('}') || rest.trim_end() == ");")
+            let is_declared = |rest: &str| rest.starts_with(')') && rest.trim_end().ends_with(';');
+            line.strip_prefix(indent).is_some_and(|rest| rest.starts_with('}') || is_declared(rest))
         };
         if !is_declaration || name.is_empty() || line.trim_end().ends_with(['}', ';']) {
             continue;
