@@ -132,6 +132,11 @@ impl SyncState {
         }
     }
 
+    /// Whether this directory has to be part of the next sync.
+    pub(super) fn owes_directory(&self, directory: &Path) -> bool {
+        self.directories.iter().any(|(_, owed)| **owed == *directory)
+    }
+
     /// An append at `start` happened, which must stay unseen until it is on disk if `is_hidden`.
     pub(super) fn note_append(&mut self, now: Now, start: LogOffsetMetadata, is_hidden: bool) {
         self.unsynced_since.get_or_insert(now);

@@ -176,8 +176,7 @@ impl UnifiedLog {
             open_inactive: VecDeque::new(),
         };
         if state.epochs.is_behind() {
-            // The load has changed something, the first segment of an empty log above all: its name goes with the first sync, lest a power
-            // cut takes it and leaves a later one.
+            // The load has changed something, and has made the first segment of an empty log above all: its name goes with the first sync.
             let directory = Arc::clone(&state.directory);
             state.sync.owe_directory(directory);
         }
@@ -377,12 +376,27 @@ impl UnifiedLog {
         name.fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
     }
 
+    /// Before a second segment begins, the name of the first has to be on the disk: a power cut may take it and leave the other, and the
+    /// log would begin there. A later segment that is missing is noticed by the gap. This waits for the disk, once in a log's life, and
+    /// only if nothing was synced before.
+    fn sync_first_name(&self, state: &mut LogState) -> Result<(), DiskError> {
+        if state.segments.len() > 1 || !state.sync.owes_directory(&state.directory) {
+            return Ok(());
+        }
+        let synced = self.disk.sync_directory(&state.directory);
+        if synced.is_err() {
+            self.set_status(state, LogStatus::Offline);
+        }
+        synced
+    }
+
     /// Begins a new active segment at the log's end. The old one and the folder are then owed a sync.
     pub(super) fn roll_now(&self, state: &mut LogState, now: WallTime) -> Result<(), DiskError> {
         let base_offset = state.end.offset;
         if state.active().bytes() == 0 && state.active_base() == base_offset {
             return Ok(());
         }
+        self.sync_first_name(state)?;
         let (old, files) = (state.active_base(), state.active().settle()?);
         let snapshot = state.producers.take_snapshot()?;
         let segment = match LogSegment::create(self.place(state, base_offset), now) {

@@ -584,3 +584,27 @@ fn a_new_log_waits_for_no_sync_and_owes_its_names_to_the_first() {
     assert_eq!(log.durable_end_offset(), Offset(1));
     assert!(disk.read("/logs/topic-0/leader-epoch-checkpoint").is_some());
 }
+
+#[test]
+fn a_second_segment_begins_only_when_the_name_of_the_first_is_on_the_disk() {
+    let disk = MemoryDisk::new();
+    let (_manager, log) = open(&disk, small(1));
+    append(&log, &["value-0", "second"], Durability::Written);
+    disk.faults.fails_sync.store(true, std::sync::atomic::Ordering::Relaxed);
+    let second = log.append(at(1), batch(100, &["value-1", "second"]), AppendOrigin::Client, Durability::Written);
+    assert!(second.is_err() && log.is_offline());
+    assert!(disk.read(path(2, "log")).is_none());
+
+    let disk = MemoryDisk::new();
+    let (_manager, log) = open(&disk, small(1));
+    fill(&log, 1);
+    let point = log.sync_point().unwrap();
+    SyncPoint::job(std::iter::once(&point)).run(&*disk).unwrap();
+    log.synced(&point);
+    let point = log.sync_point().unwrap();
+    SyncPoint::job(std::iter::once(&point)).run(&*disk).unwrap();
+    log.synced(&point);
+    disk.faults.fails_sync.store(true, std::sync::atomic::Ordering::Relaxed);
+    fill(&log, 3);
+    assert_eq!(log.segments(), 4, "no other roll waits for the disk");
+}
