@@ -16,7 +16,10 @@ mod mute_state; // why a channel is not read
 mod network_receive; // a frame that is coming in
 mod network_send; // an answer that is going out
 mod nonsense_log; // few lines about many strangers
-mod processor; // owns channels: reads frames, writes answers
+mod processor; // owns channels, and the order of its work
+mod processor_answering; // responses in, bytes out
+mod processor_closing; // how connections end
+mod processor_reading; // bytes in, requests out
 mod request; // what goes through the queues
 mod request_channel; // the queues between Processors and handlers
 mod sync; // what the queues are made of
