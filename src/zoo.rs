@@ -69,6 +69,8 @@ bugs! {
     SessionForgetsRecords = "fetch session forgets records";
     /// A decision about the cluster is answered with the next sync, whichever log that is of.
     DecisionBeforeFsync = "topic created before fsync";
+    /// A fetch gives a piece of a first batch that is too large for a partition which is not the first with data.
+    FirstBatchCut = "first batch of a fetch is cut";
 }
 
 #[cfg(feature = "zoo")]
