@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use super::threads::{Countdown, Phase, run_acceptor, run_handler, run_processor, run_role, wake_all};
+use super::threads::{Countdown, Phase, exit_at_once, run_acceptor, run_handler, run_processor, run_role, wake_all};
 use super::{
     FileDisk, MioNetwork, MioSelector, Parker, SystemClock, Termination, raise_descriptor_limit, seed_from_system,
 };
@@ -137,6 +137,9 @@ impl Running {
         wake_all(&self.wakers);
         join(self.network);
         join(self.others);
+        if self.ending.must_stop() {
+            exit_at_once();
+        }
         Ok(self.ending.shut_down()?)
     }
 }

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::connection_limits::connection_limits;
+use super::connection_limits::{LimitFollower, connection_limits};
 use super::delivery::Delivery;
 use super::expiry::Expiry;
 use super::flusher::Flusher;
@@ -92,6 +92,11 @@ impl Ending {
         self.delivery.complete(self.apis.drain(now));
     }
 
+    /// Whether a sync has failed, so that no end can be in order.
+    pub fn must_stop(&self) -> bool {
+        self.apis.must_stop()
+    }
+
     /// Says where requests spent their time, syncs everything and marks the logs as cleanly shut down. To be called when every role has ended; waits for the disk.
     pub fn shut_down(&self) -> Result<(), StartFailure> {
         log_request_times(&self.metrics);
@@ -168,7 +173,12 @@ impl<S: Selector> Broker<S> {
             .map(|number| RequestHandler::of_pool(number, Arc::clone(&requests), Arc::clone(&apis), Arc::clone(&clock)))
             .collect();
         broker.roles = vec![
-            Box::new(Flusher::new(Arc::clone(&apis), Arc::clone(&requests), Arc::clone(&clock), quotas)),
+            Box::new(Flusher::new(
+                Arc::clone(&apis),
+                Arc::clone(&requests),
+                Arc::clone(&clock),
+                LimitFollower::new(quotas, settings),
+            )),
             Box::new(Expiry::new(Arc::clone(&apis), Arc::clone(&requests), Arc::clone(&clock))),
             Box::new(LogKeeper::new(apis, requests, clock)),
         ];

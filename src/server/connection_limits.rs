@@ -4,10 +4,11 @@
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::start_error::StartError;
-use crate::config::NetworkSettings;
+use crate::config::{NetworkSettings, Settings};
 use crate::env::Network;
 use crate::network::{ConnectionLimits, ConnectionQuotas, ListenerLimits};
 
@@ -40,10 +41,28 @@ pub(super) fn connection_limits(
     })
 }
 
-/// Lets the numbers that may change at run time be those of these settings.
-pub(super) fn change_limits(quotas: &ConnectionQuotas, settings: &NetworkSettings) {
-    let per_ip = unlimited(settings.connections_per_ip_max);
-    quotas.set_limits(limits_of_broker(settings), per_ip, limits_of_listeners(settings));
+/// Lets the limits that may change at run time follow the settings.
+pub(crate) struct LimitFollower {
+    quotas: Arc<ConnectionQuotas>,
+    /// Those whose limits hold.
+    settings: Arc<Settings>,
+}
+
+impl LimitFollower {
+    /// The limits of these settings hold already.
+    pub(super) fn new(quotas: Arc<ConnectionQuotas>, settings: Arc<Settings>) -> LimitFollower {
+        LimitFollower { quotas, settings }
+    }
+
+    /// From now on the limits of these hold.
+    pub(super) fn follow(&mut self, settings: Arc<Settings>) {
+        if !Arc::ptr_eq(&settings, &self.settings) {
+            let network = &settings.network;
+            let per_ip = unlimited(network.connections_per_ip_max);
+            self.quotas.set_limits(limits_of_broker(network), per_ip, limits_of_listeners(network));
+            self.settings = settings;
+        }
+    }
 }
 
 fn limits_of_broker(settings: &NetworkSettings) -> ListenerLimits {
@@ -68,4 +87,62 @@ fn unlimited(max: usize) -> u32 {
 
 fn count(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{Layers, Sources, StaticConfig};
+    use crate::env::Wake;
+    use crate::types::{Instant, Now};
+
+    struct Nobody;
+
+    impl Wake for Nobody {
+        fn wake(&self) {}
+    }
+
+    fn settings(pairs: &[&str]) -> Arc<Settings> {
+        let fixed = StaticConfig::from_sources(&Sources::new().with_overrides(pairs.iter().copied())).unwrap();
+        Arc::new(Settings::resolve(Layers { fixed: &fixed, dynamic: &Default::default() }))
+    }
+
+    /// Limits that were wide at the start and have followed these settings.
+    fn followed(pairs: &[&str]) -> Arc<ConnectionQuotas> {
+        let wide = settings(&[]);
+        let limits = ConnectionLimits {
+            connections_max: u32::MAX,
+            connections_per_ip_max: u32::MAX,
+            per_ip_overrides: BTreeMap::new(),
+            creation_rate_max: u32::MAX,
+            windows: 11,
+            window: Duration::from_secs(1),
+            listeners: limits_of_listeners(&wide.network),
+            inter_broker_listener: None,
+        };
+        let quotas = Arc::new(ConnectionQuotas::new(limits, vec![Arc::new(Nobody)]));
+        LimitFollower::new(Arc::clone(&quotas), wide).follow(settings(pairs));
+        quotas
+    }
+
+    /// How many of three connections from one address and one from another get in.
+    fn admitted(quotas: &ConnectionQuotas) -> u32 {
+        for last in [1, 1, 1, 2] {
+            let _ = quotas.admit(0, IpAddr::from([127, 0, 0, last]));
+        }
+        quotas.total()
+    }
+
+    #[test]
+    fn each_limit_that_changes_at_run_time_holds_from_then_on() {
+        assert_eq!(admitted(&followed(&[])), 4);
+        assert_eq!(admitted(&followed(&["max.connections=2"])), 2);
+        assert_eq!(admitted(&followed(&["max.connections.per.ip=1"])), 2);
+        let held_back = |pairs: &[&str]| {
+            let quotas = followed(pairs);
+            (1..100).any(|_| quotas.record_arrival(0, Now { instant: Instant(1), ..Now::default() }).is_some())
+        };
+        assert!(!held_back(&[]));
+        assert!(held_back(&["max.connection.creation.rate=1"]));
+    }
 }

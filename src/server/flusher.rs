@@ -1,16 +1,15 @@
 //! Group commit: one sync for all appends that wait for one.
 //!
 //! It notes what the sync will cover first, holds no lock while the driver runs it, and answers what it covered. A sync is also what makes
-//! a change of settings hold, so that limits that others keep are changed here. It must not know files.
+//! a change of settings hold: who follows them is told before the answer. It must not know files, nor what a setting means.
 
 use std::sync::Arc;
 
-use super::connection_limits::change_limits;
+use super::connection_limits::LimitFollower;
 use super::delivery::Delivery;
 use crate::apis::{KafkaApis, SyncRound};
-use crate::config::Settings;
 use crate::env::{Clock, DiskError, Role, Step};
-use crate::network::{ConnectionQuotas, RequestChannel};
+use crate::network::RequestChannel;
 use crate::types::Now;
 
 /// The role that makes appends durable.
@@ -18,9 +17,7 @@ pub struct Flusher {
     apis: Arc<KafkaApis>,
     delivery: Delivery,
     running: Option<SyncRound>,
-    quotas: Arc<ConnectionQuotas>,
-    /// The settings whose limits hold for connections.
-    settings: Arc<Settings>,
+    limits: LimitFollower,
 }
 
 impl Flusher {
@@ -28,19 +25,9 @@ impl Flusher {
         apis: Arc<KafkaApis>,
         requests: Arc<RequestChannel>,
         stopwatch: Arc<dyn Clock>,
-        quotas: Arc<ConnectionQuotas>,
+        limits: LimitFollower,
     ) -> Flusher {
-        let (settings, delivery) = (apis.settings(), Delivery::new(requests, stopwatch, None));
-        Flusher { apis, delivery, running: None, quotas, settings }
-    }
-
-    /// Lets the limits of connections follow the settings, which a durable change has just replaced.
-    fn follow_settings(&mut self) {
-        let settings = self.apis.settings();
-        if !Arc::ptr_eq(&settings, &self.settings) {
-            change_limits(&self.quotas, &settings.network);
-            self.settings = settings;
-        }
+        Flusher { apis, delivery: Delivery::new(requests, stopwatch, None), running: None, limits }
     }
 }
 
@@ -49,12 +36,12 @@ impl Role for Flusher {
         "flusher".to_string()
     }
 
-    fn step(&mut self, now: Now) -> Step {
+    fn step(&mut self, _now: Now) -> Step {
         debug_assert!(self.running.is_none(), "the driver hands the outcome in before it steps again");
         if self.apis.must_stop() {
             return Step::Stopped;
         }
-        match self.apis.begin_sync(now) {
+        match self.apis.begin_sync() {
             Some((round, job)) => {
                 self.running = Some(round);
                 Step::Job(job)
@@ -67,7 +54,7 @@ impl Role for Flusher {
         if let Some(round) = self.running.take() {
             let completions = self.apis.end_sync(now, round, result);
             // Before the answer: whoever hears that a limit has changed finds it in force.
-            self.follow_settings();
+            self.limits.follow(self.apis.settings());
             self.delivery.complete(completions);
         }
     }
