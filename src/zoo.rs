@@ -75,6 +75,8 @@ bugs! {
     TornTakenForOld = "torn batch taken for an old format";
     /// Records that are gone behind a mark of a clean shutdown are not missed: no new leader epoch tells their readers.
     LossTakenForClean = "loss behind a clean shutdown not missed";
+    /// A fetch gives a piece of a first batch that is too large for a partition which is not the first with data.
+    FirstBatchCut = "first batch of a fetch is cut";
 }
 
 #[cfg(feature = "zoo")]

@@ -57,9 +57,9 @@ mod world;
 
 pub use client_socket::{ClientReadiness, ClientSocket};
 pub use flaw::Flaw;
+pub use ledger::Destroyed;
 pub use reduction::{Reduction, Simple};
 pub use scenario::{Profile, Scenario};
-pub use ledger::Destroyed;
 pub use sim_clock::SimClock;
 pub use sim_connection::SimConnection;
 pub use sim_disk::{DeferredSync, SimDisk};

@@ -669,7 +669,8 @@ fn is_disk_fault(site: Site) -> bool {
     let is_of_disk = (Site::AppendFails.number()..Site::WallJump.number()).contains(&site.number());
     let is_shortage = matches!(site, Site::DescriptorsExhausted | Site::DescriptorLimit);
     let is_only_slow = matches!(site, Site::SyncStalls | Site::SyncThrottled | Site::DiskSlow | Site::FileShortRead);
-    is_of_disk && matches!(site.kind(), SiteKind::Fault(_)) && !is_only_slow && site != Site::SpaceReturns || is_shortage
+    is_of_disk && matches!(site.kind(), SiteKind::Fault(_)) && !is_only_slow && site != Site::SpaceReturns
+        || is_shortage
 }
 
 /// Failed syncs after which what was not synced may be gone, even if only the process ends.

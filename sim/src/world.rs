@@ -53,7 +53,8 @@ impl WorldOptions {
         // A fate strikes in every run, unless it is told not to.
         let fates = Site::ALL.iter().filter(|site| matches!(site.kind(), SiteKind::Fate(_)));
         let no_fates = fates.map(|site| (Select::Site(*site), 0));
-        self.overrides.values = others.chain(no_fates).chain(faults.iter().map(|fault| (Select::One(*fault), 1))).collect();
+        self.overrides.values =
+            others.chain(no_fates).chain(faults.iter().map(|fault| (Select::One(*fault), 1))).collect();
     }
 
     /// Whether this fault may fire at all.

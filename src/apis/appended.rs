@@ -24,6 +24,8 @@ pub(crate) struct Appended {
 pub(crate) struct Refusal {
     pub(crate) error: ErrorCode,
     pub(crate) message: Option<String>,
+    /// What an operator should look for; `None` for what is the client's own matter.
+    pub(crate) likely_cause: Option<&'static str>,
     /// Where the log starts, -1 for faults that are seen without a look at the log.
     pub(crate) log_start_offset: Offset,
     /// The records at fault: place in the batch, and what is wrong.
@@ -34,7 +36,8 @@ impl Refusal {
     pub(super) fn of_append(error: &AppendError, log_start_offset: Offset) -> Refusal {
         let code = ErrorCode::from(error);
         let log_start_offset = if tells_log_start(code) { log_start_offset } else { Offset(-1) };
-        Refusal { error: code, message: Some(error.to_string()), log_start_offset, record_errors: Vec::new() }
+        let message = Some(error.to_string());
+        Refusal { error: code, message, likely_cause: None, log_start_offset, record_errors: Vec::new() }
     }
 
     pub(super) fn of_batch(error: ValidationError, log_start_offset: Offset) -> Refusal {
@@ -44,13 +47,40 @@ impl Refusal {
             ValidationError::NoBatch | ValidationError::MoreThanOneBatch | ValidationError::OldMagic(_)
         );
         let log_start_offset = if tells_log_start(code) && !is_of_request { log_start_offset } else { Offset(-1) };
+        let likely_cause = likely_cause(&error);
         let record_errors = match error {
             ValidationError::InvalidRecords(rejected) | ValidationError::InvalidTimestamps(rejected) => {
                 rejected.into_iter().map(|record| (record.batch_index, Some(record.message.to_string()))).collect()
             }
             _ => Vec::new(),
         };
-        Refusal { error: code, message, log_start_offset, record_errors }
+        Refusal { error: code, message, likely_cause, log_start_offset, record_errors }
+    }
+}
+
+fn likely_cause(error: &ValidationError) -> Option<&'static str> {
+    match error {
+        ValidationError::Checksum(_) => {
+            Some("its checksum is not that of its bytes: they were changed on the way, or the producer is broken")
+        }
+        ValidationError::NoBatch | ValidationError::Corrupt(_) => {
+            Some("its bytes are no record batch: they were changed on the way, or the producer is broken")
+        }
+        ValidationError::MoreThanOneBatch
+        | ValidationError::BaseOffset(_)
+        | ValidationError::OffsetRange { .. }
+        | ValidationError::RecordCount(_)
+        | ValidationError::CountMismatch { .. }
+        | ValidationError::ControlBatch
+        | ValidationError::Sequence(_) => Some("it is not as producers make them: the producer is broken"),
+        ValidationError::Unreadable(_) => {
+            Some("its records cannot be read, or are too much once decompressed: the producer is broken, or means harm")
+        }
+        ValidationError::OldMagic(_)
+        | ValidationError::ZstdNotAllowed
+        | ValidationError::TooLarge { .. }
+        | ValidationError::InvalidRecords(_)
+        | ValidationError::InvalidTimestamps(_) => None,
     }
 }
 

@@ -22,6 +22,9 @@ pub(crate) const TOPIC_OPERATIONS: i32 =
 pub(crate) const CLUSTER_OPERATIONS: i32 =
     set(&[CREATE, ALTER, DESCRIBE, CLUSTER_ACTION, DESCRIBE_CONFIGS, ALTER_CONFIGS, IDEMPOTENT_WRITE]);
 
+/// Everything that can be done to a group.
+pub(crate) const GROUP_OPERATIONS: i32 = set(&[READ, DELETE, DESCRIBE, DESCRIBE_CONFIGS, ALTER_CONFIGS]);
+
 const fn set(operations: &[u32]) -> i32 {
     let mut bits = 0;
     let mut at = 0;

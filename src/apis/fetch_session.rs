@@ -248,28 +248,33 @@ impl FetchSessionCache {
         }
     }
 
-    /// Whether there is a free slot for a session of so many partitions. Puts out the session unused the longest if that was long ago,
-    /// else the smallest of those that have lived for long if it is smaller than the new one.
+    /// Whether there is a free slot for a session of so many partitions. Puts out the sessions unused the longest, if that was long ago;
+    /// else, for a slot, the smallest of those that have lived for long if it is smaller than the new one.
     fn make_room(&mut self, now: Instant, partitions: usize) -> bool {
-        if self.partitions + partitions > FETCH_SESSION_PARTITIONS_MAX {
-            return false;
+        while self.partitions + partitions > FETCH_SESSION_PARTITIONS_MAX {
+            let Some(stale) = self.stalest(now) else { return false };
+            self.remove(stale);
         }
         if self.sessions.len() < self.slots {
             return true;
         }
-        let oldest = self.sessions.iter().min_by_key(|(_, session)| session.last_used);
-        let stale = oldest.filter(|(_, session)| session.last_used.after(EVICTION_AFTER) <= now);
         let lived = |session: &FetchSession| session.created.after(EVICTION_AFTER) <= session.last_used;
         let smallest = self.sessions.iter().filter(|(_, session)| lived(session));
         let smallest = smallest.min_by_key(|(_, session)| session.order.len());
         let smaller = smallest.filter(|(_, session)| session.order.len() < partitions);
-        match stale.or(smaller).map(|(session_id, _)| *session_id) {
+        match self.stalest(now).or(smaller.map(|(session_id, _)| *session_id)) {
             Some(session_id) => {
                 self.remove(session_id);
                 true
             }
             None => false,
         }
+    }
+
+    /// The session unused the longest, if that was long ago.
+    fn stalest(&self, now: Instant) -> Option<i32> {
+        let (session_id, oldest) = self.sessions.iter().min_by_key(|(_, session)| session.last_used)?;
+        (oldest.last_used.after(EVICTION_AFTER) <= now).then_some(*session_id)
     }
 
     fn remove(&mut self, session_id: i32) {
@@ -404,6 +409,17 @@ mod tests {
         let grown = begin(&mut cache, Instant(1), (large, 1), vec![partition(most, 0)], &[]);
         assert_eq!(grown.map(|_| ()), Err(ErrorCode::FetchSessionIdNotFound));
         assert_eq!((cache.len(), cache.partitions), (1, 1));
+    }
+
+    #[test]
+    fn sessions_that_are_unused_for_long_give_way_to_one_that_needs_their_partitions() {
+        let mut cache = FetchSessionCache::new(9);
+        let most = i32::try_from(FETCH_SESSION_PARTITIONS_MAX).unwrap();
+        let of = |partitions: i32| (0..partitions).map(|index| (partition(index, 0), None));
+        assert_ne!(cache.open(Instant(0), true, of(most), || 20), 0);
+        assert_eq!(cache.open(Instant(1), true, of(2), || 40), 0);
+        assert_eq!(cache.open(Instant(0).after(EVICTION_AFTER), true, of(2), || 40), 20);
+        assert_eq!((cache.len(), cache.partitions), (1, 2));
     }
 
     #[test]

@@ -94,28 +94,28 @@ impl GroupCoordinatorService {
             |partition: &&Arc<Partition>| &*partition.log.topic_partition().topic == GROUP_METADATA_TOPIC_NAME;
         let added: Vec<&Arc<Partition>> = change.added.iter().filter(is_ours).collect();
         if !added.is_empty() {
-            completions.extend(self.load(now, image, &added));
+            self.load(now, image, &added);
         }
         completions
     }
 
     /// Loads the coordinators of a topic that has come into being, or is found at the start. How many there are says the image, not
     /// the logs: one that cannot be opened has its groups all the same.
-    fn load(&self, now: Now, image: &MetadataImage, partitions: &[&Arc<Partition>]) -> Vec<Completion> {
-        let Some(topic) = image.topic(GROUP_METADATA_TOPIC_NAME) else { return Vec::new() };
+    fn load(&self, now: Now, image: &MetadataImage, partitions: &[&Arc<Partition>]) {
+        let Some(topic) = image.topic(GROUP_METADATA_TOPIC_NAME) else { return };
         {
             let mut shards = self.shards.write().unwrap_or_else(PoisonError::into_inner);
             if shards.topic_id.is_none() {
                 (shards.topic_id, shards.count) = (Some(topic.topic_id), topic.partition_count());
             }
         }
-        partitions.iter().flat_map(|partition| self.load_shard(now, partition)).collect()
+        partitions.iter().for_each(|partition| self.load_shard(now, partition));
     }
 
     /// Replays a log, while the other shards go on, and serves its groups from then on.
-    fn load_shard(&self, now: Now, partition: &Arc<Partition>) -> Vec<Completion> {
+    fn load_shard(&self, now: Now, partition: &Arc<Partition>) {
         if !self.shards.read().unwrap_or_else(PoisonError::into_inner).has(partition) {
-            return Vec::new();
+            return;
         }
         let mut coordinator = GroupCoordinator::new(self.settings.clone());
         if let Err(error) = replay(&partition.log, &mut coordinator) {
@@ -125,29 +125,29 @@ impl GroupCoordinatorService {
             if matches!(error, GroupLoadError::Read(_)) && shards.has(partition) {
                 shards.unread.insert(partition.key.partition, Arc::clone(partition));
             }
-            return Vec::new();
+            return;
         }
+        coordinator.loaded(now);
         let timers = Arc::clone(&self.timers);
         let shard = Arc::new(GroupShard::new(Arc::clone(partition), self.shard_settings, timers, coordinator));
-        let mut loaded = self.ask_shard(now, &shard, |coordinator| coordinator.loaded(now)).unwrap_or_default();
-        let mut shards = self.shards.write().unwrap_or_else(PoisonError::into_inner);
-        if shards.has(partition) {
-            shards.loaded.insert(partition.key.partition, shard);
-        } else {
-            // The topic has gone meanwhile.
-            drop(shards);
-            loaded.extend(self.completions(shard.unload(now).answers));
+        {
+            let mut shards = self.shards.write().unwrap_or_else(PoisonError::into_inner);
+            if !shards.has(partition) {
+                // The topic has gone meanwhile, and nobody has asked this shard anything.
+                return;
+            }
+            shards.loaded.insert(partition.key.partition, Arc::clone(&shard));
         }
-        loaded
+        shard.open(now);
     }
 
     /// Loads what could not be read before: a disk may come to itself again.
-    pub(crate) fn load_again(&self, now: Now) -> Vec<Completion> {
+    pub(crate) fn load_again(&self, now: Now) {
         if self.shards.read().unwrap_or_else(PoisonError::into_inner).unread.is_empty() {
-            return Vec::new();
+            return;
         }
         let unread = std::mem::take(&mut self.shards.write().unwrap_or_else(PoisonError::into_inner).unread);
-        unread.values().flat_map(|partition| self.load_shard(now, partition)).collect()
+        unread.values().for_each(|partition| self.load_shard(now, partition));
     }
 
     fn unload(&self, now: Now, topic_id: TopicId) -> Vec<Completion> {
@@ -222,6 +222,11 @@ impl GroupCoordinatorService {
             due.iter().filter_map(|partition| shards.loaded.get(partition).cloned()).collect()
         };
         due.iter().flat_map(|shard| self.take_in(now, shard, shard.expire(now))).collect()
+    }
+
+    /// Lets whoever waits for others look for another coordinator, and refuses what still comes: the broker is about to stop.
+    pub(crate) fn drain(&self, now: Now) -> Vec<Completion> {
+        self.all().iter().flat_map(|shard| self.take_in(now, shard, shard.drain(now))).collect()
     }
 
     /// The next deadline of any group.

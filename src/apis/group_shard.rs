@@ -38,8 +38,20 @@ struct ShardState {
     waiting: VecDeque<Waiting>,
     /// The deadline that [`ShardTimers`] knows of.
     announced: Option<Instant>,
-    /// Given up: nothing may be asked of the coordinator any more.
-    is_unloaded: bool,
+    phase: Phase,
+}
+
+/// What may be asked of a coordinator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// Its log is replayed. The sessions of its members begin with the first turn, since to replay other logs takes its time.
+    Fresh,
+    /// Anything.
+    Open,
+    /// Nothing new, since the broker is about to stop. What is on its way to the disk is answered.
+    Draining,
+    /// Nothing: its log is gone.
+    Unloaded,
 }
 
 /// An append that has not been reported to the coordinator.
@@ -70,20 +82,29 @@ pub(crate) struct Turn {
 }
 
 impl GroupShard {
-    /// A shard whose coordinator has replayed the log of `partition`; its first turn is to say that it is loaded.
+    /// A shard whose coordinator is loaded from the log of `partition`.
     pub(crate) fn new(
         partition: Arc<Partition>,
         settings: ShardSettings,
         timers: Arc<ShardTimers>,
         coordinator: GroupCoordinator,
     ) -> GroupShard {
-        let state = ShardState { coordinator, waiting: VecDeque::new(), announced: None, is_unloaded: false };
+        let state = ShardState { coordinator, waiting: VecDeque::new(), announced: None, phase: Phase::Fresh };
         GroupShard { partition, settings, timers, state: Mutex::new(state) }
     }
 
     /// The partition whose log this is.
     pub(crate) fn partition(&self) -> &Arc<Partition> {
         &self.partition
+    }
+
+    /// Has the role that watches deadlines make the first turn, now that it finds the shard.
+    pub(crate) fn open(&self, now: Now) {
+        let mut state = self.state();
+        if state.phase == Phase::Fresh {
+            state.announced = Some(now.instant);
+            self.timers.set(self.partition.key.partition, state.announced);
+        }
     }
 
     /// Asks the coordinator something that may change its state. Fails if the shard was given up in the meantime.
@@ -93,50 +114,66 @@ impl GroupShard {
         act: impl FnOnce(&mut GroupCoordinator) -> CoordinatorResult,
     ) -> Result<Turn, ErrorCode> {
         let mut state = self.state();
-        if state.is_unloaded {
+        let opened = state.open(now);
+        if state.phase != Phase::Open {
             return Err(ErrorCode::NotCoordinator);
         }
         let result = act(&mut state.coordinator);
-        Ok(self.take_in(now, &mut state, Some(result)))
+        Ok(self.take_in(now, &mut state, opened.into_iter().chain([result])))
     }
 
     /// Asks the coordinator something that changes nothing.
     pub(crate) fn read<T>(&self, ask: impl FnOnce(&GroupCoordinator) -> T) -> Result<T, ErrorCode> {
         let state = self.state();
-        if state.is_unloaded { Err(ErrorCode::NotCoordinator) } else { Ok(ask(&state.coordinator)) }
+        match state.phase {
+            Phase::Fresh | Phase::Open => Ok(ask(&state.coordinator)),
+            Phase::Draining | Phase::Unloaded => Err(ErrorCode::NotCoordinator),
+        }
     }
 
     /// Tells the coordinator of the appends whose fate is known by now.
     pub(crate) fn settle(&self, now: Now) -> Turn {
         let mut state = self.state();
-        if state.is_unloaded { Turn::default() } else { self.take_in(now, &mut state, None) }
+        if state.phase == Phase::Unloaded { Turn::default() } else { self.take_in(now, &mut state, []) }
     }
 
     /// Does what is due, and announces the next deadline, which may be later than the one before.
     pub(crate) fn expire(&self, now: Now) -> Turn {
         let mut state = self.state();
-        if state.is_unloaded {
+        if state.phase == Phase::Unloaded {
             return Turn::default();
         }
         state.announced = None;
-        let mut late = Vec::new();
-        for waiting in state.waiting.iter_mut().filter(|waiting| waiting.deadline <= Some(now.instant)) {
-            if waiting.deadline.take().is_some() {
-                late.extend(waiting.append.time_out());
-            }
+        let opened = state.open(now);
+        let ShardState { coordinator, waiting, .. } = &mut *state;
+        let mut results = Vec::from_iter(opened);
+        for late in waiting.iter_mut().filter(|waiting| waiting.deadline.is_some_and(|at| at <= now.instant)) {
+            late.deadline = None;
+            results.push(coordinator.append_late(now, &mut late.append));
         }
-        let result = state.coordinator.expire(now);
-        let mut turn = self.take_in(now, &mut state, Some(result));
-        turn.answers.extend(late);
-        turn
+        results.push(coordinator.expire(now));
+        self.take_in(now, &mut state, results)
     }
 
     /// Forgets what a connection waits for.
     pub(crate) fn connection_closed(&self, now: Now, connection: crate::types::ConnectionId) {
         let mut state = self.state();
-        if !state.is_unloaded {
+        if state.phase != Phase::Unloaded {
             state.coordinator.connection_closed(now, connection);
             self.announce(&mut state);
+        }
+    }
+
+    /// Lets whoever waits for others look for another coordinator, since the broker is about to stop.
+    pub(crate) fn drain(&self, now: Now) -> Turn {
+        let mut state = self.state();
+        match state.phase {
+            Phase::Fresh | Phase::Open => {
+                state.phase = Phase::Draining;
+                let result = state.coordinator.unload(now);
+                self.take_in(now, &mut state, [result])
+            }
+            Phase::Draining | Phase::Unloaded => Turn::default(),
         }
     }
 
@@ -144,7 +181,7 @@ impl GroupShard {
     pub(crate) fn unload(&self, now: Now) -> Turn {
         let mut state = self.state();
         let mut turn = Turn::default();
-        if state.is_unloaded {
+        if state.phase == Phase::Unloaded {
             return turn;
         }
         while let Some(waiting) = state.waiting.pop_front() {
@@ -153,26 +190,25 @@ impl GroupShard {
             turn.answers.extend(state.coordinator.append_failed(now, waiting.append, error).answers);
         }
         turn.answers.extend(state.coordinator.unload(now).answers);
-        state.is_unloaded = true;
+        state.phase = Phase::Unloaded;
         self.timers.set(self.partition.key.partition, None);
         turn
     }
 
     /// Appends what was decided, and goes on with what follows from appends that are settled, until nothing does.
-    fn take_in(&self, now: Now, state: &mut ShardState, result: Option<CoordinatorResult>) -> Turn {
+    fn take_in(&self, now: Now, state: &mut ShardState, decided: impl IntoIterator<Item = CoordinatorResult>) -> Turn {
         let mut turn = Turn::default();
         let mut has_appended = false;
-        let mut next = result.or_else(|| self.next_settled(now, state));
-        while let Some(result) = next {
+        let mut decided = decided.into_iter();
+        while let Some(result) = decided.next().or_else(|| self.next_settled(now, state)) {
             turn.answers.extend(result.answers);
             if let Some(append) = result.append {
                 has_appended = true;
                 let written = self.write(now, &append, &mut turn);
                 let deadline = now.instant.after_ms(i64::from(self.settings.commit_timeout_ms));
-                let deadline = Some(deadline).filter(|_| append.has_answers());
+                let deadline = Some(deadline).filter(|_| append.is_awaited());
                 state.waiting.push_back(Waiting { append, written, deadline });
             }
-            next = self.next_settled(now, state);
         }
         turn.wants_sync |= has_appended && !state.waiting.is_empty();
         self.announce(state);
@@ -228,5 +264,17 @@ impl GroupShard {
 
     fn state(&self) -> MutexGuard<'_, ShardState> {
         self.state.lock().expect("nobody panics while holding a shard: panics abort the process")
+    }
+}
+
+impl ShardState {
+    /// Begins the sessions if that has not happened.
+    fn open(&mut self, now: Now) -> Option<CoordinatorResult> {
+        if self.phase != Phase::Fresh {
+            return None;
+        }
+        self.phase = Phase::Open;
+        self.announced = None;
+        Some(self.coordinator.opened(now))
     }
 }

@@ -9,9 +9,12 @@ mod api_request; // what a handler gets
 mod appended; // what became of a batch
 mod authorized_operations; // what clients may do
 mod broker_configs; // the settings that hold now
+mod broker_start; // from folders to a broker that may be asked
 mod config_schema; // configuration keys, for the metadata room
 mod controller; // decisions about the cluster, one after the other
 mod deadlines; // when the next parked operation is due
+mod decisions; // what the controller is asked, and what follows
+mod deferred; // what waits for the controller
 mod delayed_fetch; // a fetch that waits for bytes
 mod delayed_produce; // a produce that waits for the disk
 mod error_map; // from the rooms' errors to Kafka's codes
@@ -26,6 +29,7 @@ mod handlers; // one file per API
 mod kafka_apis; // the dispatcher
 mod diverging_epoch; // where the histories of a client and a log part
 mod log_directory; // topic names and ids, joined with logs
+mod log_upkeep; // syncs, checkpoints, retention
 mod metadata_snapshot; // what stands for the beginning of the metadata log
 mod open_transactions;
 mod partition; // one partition as requests see it
@@ -53,6 +57,8 @@ mod test_offsets;
 mod test_starts;
 #[cfg(test)]
 mod test_topics;
+#[cfg(test)]
+mod test_upkeep;
 
 pub use answer::{Answer, Completion, Outcome};
 pub use api_request::ApiRequest;

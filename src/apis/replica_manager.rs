@@ -3,7 +3,7 @@
 //!
 //! Offsets come out of appends and nowhere else. It must not know how a request or an answer is worded.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -13,6 +13,7 @@ use rand_chacha::ChaCha12Rng;
 use super::answer::Completion;
 use super::appended::{Appended, Refusal};
 use super::deadlines::Deadlines;
+use super::decisions::request_deadline;
 use super::delayed_fetch::{FetchPlan, PartitionPlan};
 use super::delayed_produce::DelayedProduce;
 use super::diverging_epoch::diverging_epoch;
@@ -25,6 +26,7 @@ use crate::env::{DiskError, Piece, SyncJob};
 use crate::error_code::ErrorCode;
 use crate::log::log_validator::{LogValidator, ValidationOrigin};
 use crate::log::{Durability, ReadError, SyncPoint, TransactionContext, UnifiedLog};
+use crate::metadata::GROUP_METADATA_TOPIC_NAME;
 use crate::purgatory::Purgatory;
 use crate::types::{ConnectionId, Instant, Now, PartitionIndex, Ticket, TopicId};
 use crate::zoo::{self, Bug};
@@ -156,7 +158,7 @@ impl ReplicaManager {
         delayed: DelayedProduce,
     ) -> Vec<Completion> {
         let keys: BTreeSet<LogKey> = delayed.awaited.iter().map(|awaited| awaited.partition.key).collect();
-        let deadline = now.instant.after_ms(i64::from(timeout_ms));
+        let deadline = request_deadline(now, timeout_ms);
         let parked = self.produces.watch(ticket, delayed, keys, deadline);
         // Only now: the expiry role, once awake, must find it.
         self.deadlines.add(deadline);
@@ -262,13 +264,7 @@ impl ReplicaManager {
     pub(crate) fn begin_sync(&self) -> Option<(SyncRound, SyncJob)> {
         let mut covered: Vec<(LogKey, Arc<UnifiedLog>, SyncPoint)> = Vec::new();
         let mut lost: Vec<LogKey> = Vec::new();
-        let (mut wanted, with_all) = self.syncs.take();
-        if with_all {
-            for (key, log) in self.unsynced() {
-                wanted.entry(key).or_insert(log);
-            }
-        }
-        for (key, log) in wanted {
+        for (key, log) in self.to_sync() {
             match log.sync_point() {
                 Ok(point) => covered.push((key, log, point)),
                 Err(error) => {
@@ -283,6 +279,26 @@ impl ReplicaManager {
         }
         let job = SyncPoint::job(covered.iter().map(|(_, _, point)| point));
         Some((SyncRound { covered, lost }, job))
+    }
+
+    /// The logs of the next sync. Those of groups tell of others, so that with any of them all else that is written is synced, too; and
+    /// how far they go is noted first, lest a commit be covered and not what it tells of.
+    fn to_sync(&self) -> impl Iterator<Item = (LogKey, Arc<UnifiedLog>)> + '_ {
+        let tells_of_others = |log: &UnifiedLog| &*log.topic_partition().topic == GROUP_METADATA_TOPIC_NAME;
+        let (mut wanted, with_all) = self.syncs.take();
+        let with_all = with_all || wanted.values().any(|log| tells_of_others(log));
+        if with_all {
+            wanted.extend(self.unsynced().filter(|(_, log)| tells_of_others(log)));
+        }
+        let (first, mut rest): (BTreeMap<_, _>, BTreeMap<_, _>) =
+            wanted.into_iter().partition(|(_, log)| tells_of_others(log));
+        let later = std::iter::once_with(move || {
+            if with_all {
+                rest.extend(self.unsynced().filter(|(_, log)| !tells_of_others(log)));
+            }
+            rest
+        });
+        first.into_iter().chain(later.flatten())
     }
 
     /// Takes the outcome of a sync: answers those whose batches it covered.

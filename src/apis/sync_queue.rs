@@ -49,7 +49,8 @@ impl SyncQueue {
     }
 
     /// Asks for a sync of `log`, and of all else that is written by then: for what tells of other logs, like the offsets that a
-    /// consumer has read up to. After a power cut no such tale goes beyond what it tells of.
+    /// consumer has read up to. After a power cut no such tale that anybody was told goes beyond what it tells of; one that was still on
+    /// its way may.
     pub(crate) fn want_with_all(&self, key: LogKey, log: &Arc<UnifiedLog>) {
         self.want_more([(key, log)], true);
     }

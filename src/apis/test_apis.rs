@@ -12,6 +12,7 @@ use super::answer::{Answer, Completion, Outcome};
 use super::api_request::ApiRequest;
 use super::kafka_apis::{ApiWakers, KafkaApis};
 use super::request_local::RequestLocal;
+use super::start_failure::StartFailure;
 use crate::config::{Sources, StaticConfig};
 use crate::env::{Piece, Wake};
 use crate::log::UnifiedLog;
@@ -71,13 +72,26 @@ impl TestApis {
     }
 
     fn start(disk: Arc<MemoryDisk>, overrides: Vec<String>) -> TestApis {
+        TestApis::try_start(disk, overrides).unwrap()
+    }
+
+    fn try_start(disk: Arc<MemoryDisk>, overrides: Vec<String>) -> Result<TestApis, StartFailure> {
         let now = Now { instant: Instant(0), wall: WallTime(1_000_000) };
         let own = ["log.dirs=/data", "node.id=1"];
         let pairs = own.into_iter().chain(overrides.iter().map(String::as_str));
         let fixed = StaticConfig::from_sources(&Sources::new().with_overrides(pairs)).unwrap();
         let wakers = ApiWakers { flusher: Arc::new(NobodySleeps), expiry: Arc::new(NobodySleeps) };
-        let apis = KafkaApis::start(fixed, now, disk.clone(), [7; 32], wakers).unwrap();
-        TestApis { apis, disk, now, overrides, correlation_id: 0 }
+        let apis = KafkaApis::start(fixed, now, disk.clone(), [7; 32], wakers)?;
+        Ok(TestApis { apis, disk, now, overrides, correlation_id: 0 })
+    }
+
+    /// Why the broker does not start again after it was killed.
+    pub(crate) fn start_failure(self) -> StartFailure {
+        let disk = self.disk.crash(|_: &Path, _, written| written);
+        match TestApis::try_start(disk, self.overrides) {
+            Ok(_) => panic!("it starts"),
+            Err(failure) => failure,
+        }
     }
 
     /// The broker after a power cut that left only what was synced.
@@ -129,7 +143,7 @@ impl TestApis {
     /// Runs every sync that is wanted, and says which parked requests it answers.
     pub(crate) fn sync(&mut self) -> Vec<Completion> {
         let mut completions = Vec::new();
-        while let Some((round, job)) = self.apis.begin_sync(self.now) {
+        while let Some((round, job)) = self.apis.begin_sync() {
             let result = job.run(&*self.disk);
             completions.extend(self.apis.end_sync(self.now, round, result));
         }

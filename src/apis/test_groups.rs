@@ -227,6 +227,53 @@ fn a_commit_that_is_not_on_the_disk_in_time_is_told_so_once_and_counts_when_it_i
 }
 
 #[test]
+fn an_assignment_that_is_not_on_the_disk_in_time_is_told_so_once() {
+    let mut broker = broker();
+    let (ticket, _) = broker.send(ApiKey::JoinGroup, 3, &join_of("g", ""));
+    let bytes = answer_to(ticket, after_ms(&mut broker, 100)).expect("the join phase is over");
+    let joined: JoinGroupResponse<'_> = read(&bytes, 3);
+    let sync = SyncGroupRequest { group_id: "g", generation_id: 1, member_id: joined.member_id, ..Default::default() };
+    let (ticket, outcome) = broker.send(ApiKey::SyncGroup, 3, &sync);
+    assert!(matches!(outcome.answer, Answer::Later));
+    assert!(answer_to(ticket, after_ms(&mut broker, 4_999)).is_none());
+    assert!(broker.apis.next_deadline().is_some_and(|next| next <= broker.now.instant.after_ms(1)));
+    let answer = answer_to(ticket, after_ms(&mut broker, 1)).expect("offsets.commit.timeout.ms is over");
+    let response: SyncGroupResponse<'_> = read(&answer, 3);
+    assert_eq!(response.error_code, ErrorCode::CoordinatorNotAvailable.code());
+    assert!(answer_to(ticket, broker.sync()).is_none(), "nobody is answered twice");
+}
+
+#[test]
+fn members_that_were_loaded_have_a_whole_session_however_long_the_start_took() {
+    let mut broker = broker();
+    let member_id = lone_member(&mut broker, "g");
+    let mut broker = broker.restarted();
+    let sync = SyncGroupRequest { group_id: "g", generation_id: 1, member_id: &member_id, ..Default::default() };
+    after_ms(&mut broker, 50_000);
+    after_ms(&mut broker, 9_999);
+    let response = broker.ask(ApiKey::SyncGroup, 3, &sync);
+    assert_eq!(response.read::<SyncGroupResponse<'_>>().assignment, b"mine");
+    after_ms(&mut broker, 1);
+    let response = broker.ask(ApiKey::SyncGroup, 3, &sync);
+    assert_eq!(response.read::<SyncGroupResponse<'_>>().error_code, ErrorCode::UnknownMemberId.code());
+}
+
+#[test]
+fn members_that_wait_for_others_are_sent_away_when_the_broker_stops_and_commits_are_answered() {
+    let mut broker = broker();
+    let (join, _) = broker.send(ApiKey::JoinGroup, 3, &join_of("g", ""));
+    let (commit, outcome) = broker.send(ApiKey::OffsetCommit, 7, &commit_of("h", "t", 0, 3));
+    assert!(matches!(outcome.answer, Answer::Later));
+    let answer = answer_to(join, broker.apis.drain(broker.now)).expect("nobody else can come");
+    assert_eq!(read::<JoinGroupResponse<'_>>(&answer, 3).error_code, NOT_COORDINATOR);
+    let refused = broker.ask_now(ApiKey::JoinGroup, 3, &join_of("g", ""));
+    assert_eq!(refused.read::<JoinGroupResponse<'_>>().error_code, NOT_COORDINATOR);
+    let answer = answer_to(commit, broker.sync()).expect("it is on the disk");
+    let response: OffsetCommitResponse<'_> = read(&answer, 7);
+    assert_eq!(response.topics[0].partitions[0].error_code, 0);
+}
+
+#[test]
 fn whoever_reads_the_log_of_groups_is_answered_by_a_commit_that_waits_for_no_sync() {
     let mut broker = TestApis::with(&["offsets.topic.num.partitions=1", "klamm.acks.all.fsync=false"]);
     broker.create("t", 1, &[]);
@@ -291,7 +338,7 @@ fn what_is_synced_already_is_not_synced_again_with_a_commit() {
     let mut broker = broker();
     broker.produce("t", &[1]);
     let (_, _) = broker.send(ApiKey::OffsetCommit, 9, &commit_of("g", "t", 0, 1));
-    let (round, _) = broker.apis.begin_sync(broker.now).expect("the commit waits for it");
+    let (round, _) = broker.apis.begin_sync().expect("the commit waits for it");
     assert_eq!(round.keys().len(), 1);
 }
 
@@ -329,6 +376,7 @@ fn a_member_that_leaves_ends_its_group() {
 #[test]
 fn a_group_that_waits_is_looked_at_when_its_time_has_come() {
     let mut broker = broker();
+    assert!(after_ms(&mut broker, 0).is_empty(), "every coordinator begins");
     let (ticket, _) = broker.send(ApiKey::JoinGroup, 3, &join_of("g", ""));
     assert_eq!(broker.apis.next_deadline(), Some(broker.now.instant.after_ms(100)));
     assert!(after_ms(&mut broker, 99).is_empty());

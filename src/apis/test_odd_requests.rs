@@ -9,7 +9,9 @@ use crate::protocol::messages::describe_configs::{
     DescribeConfigsRequest, DescribeConfigsResource, DescribeConfigsResponse,
 };
 use crate::protocol::messages::describe_groups::DescribeGroupsRequest;
-use crate::protocol::messages::fetch::{FetchPartition, FetchRequest, FetchResponse, FetchTopic};
+use crate::protocol::messages::fetch::{
+    FetchPartition, FetchRequest, FetchResponse, FetchTopic, FetchableTopicResponse,
+};
 use crate::protocol::messages::find_coordinator::FindCoordinatorRequest;
 use crate::protocol::messages::metadata::{MetadataRequest, MetadataRequestTopic, MetadataResponse};
 use crate::protocol::messages::offset_fetch::{OffsetFetchRequest, OffsetFetchRequestGroup};
@@ -123,6 +125,34 @@ fn a_fetch_by_a_broker_or_with_a_negative_limit_is_refused_and_has_no_transactio
     assert_eq!(fetched(&mut apis, "a", 5, 100), (ErrorCode::NotLeaderOrFollower.code(), -1, None));
     assert_eq!(fetched(&mut apis, "a", -1, -1), (ErrorCode::InvalidRequest.code(), -1, None));
     assert_eq!(fetched(&mut apis, "none", -1, 100), (ErrorCode::UnknownTopicOrPartition.code(), -1, Some(0)));
+}
+
+#[test]
+fn a_fetch_gives_a_too_large_first_batch_whole_for_the_first_partition_and_nothing_for_the_others() {
+    let mut apis = TestApis::new();
+    for topic in ["a", "b"] {
+        apis.create(topic, 1, &[]);
+        apis.produce(topic, &[1, 2, 3]);
+    }
+    let asked = |topic, partition_max_bytes| FetchTopic {
+        topic,
+        partitions: vec![FetchPartition { partition_max_bytes, ..Default::default() }],
+        ..Default::default()
+    };
+    let mut records = |of_b| {
+        let topics = vec![asked("a", 20), asked("b", of_b)];
+        let request = FetchRequest { max_bytes: 1_000, topics, ..Default::default() };
+        let response = apis.ask_now(ApiKey::Fetch, 12, &request);
+        let response: FetchResponse<'_> = response.read();
+        let bytes = |topic: &FetchableTopicResponse<'_>| match topic.partitions[0].records {
+            RecordsField::Bytes(records) => records.len(),
+            _ => 0,
+        };
+        response.responses.iter().map(bytes).collect::<Vec<_>>()
+    };
+    let whole = records(1_000);
+    assert_eq!(whole[0], whole[1], "both have one batch");
+    assert_eq!(records(20), [whole[0], 0]);
 }
 
 #[test]
@@ -279,6 +309,32 @@ fn a_produce_that_is_not_synced_in_time_is_told_its_offset_beside_the_error() {
     let response = ProduceResponse::decode(&mut decoder, 12).unwrap();
     let answer = &response.responses[0].partition_responses[0];
     assert_eq!((answer.error_code, answer.base_offset), (ErrorCode::RequestTimedOut.code(), 1));
+}
+
+#[test]
+fn a_produce_that_gives_no_time_waits_for_the_disk_as_long_as_is_usual() {
+    let mut apis = with_topics();
+    let one = batch(&[2]);
+    let request = ProduceRequest { timeout_ms: 0, ..produce(-1, &one, &[]) };
+    let (ticket, outcome) = apis.send(ApiKey::Produce, 12, &request);
+    assert!(matches!(outcome.answer, Answer::Later));
+    assert!(apis.apis.expire(apis.now).is_empty());
+    assert!(apis.sync().iter().any(|completion| completion.ticket == ticket));
+}
+
+#[test]
+fn a_produce_tells_an_unknown_partition_from_an_unknown_topic_id() {
+    let mut apis = with_topics();
+    let known = apis.apis.image().topic("a").unwrap().topic_id;
+    let mut error = |topic_id| {
+        let partition = PartitionProduceData { index: 9, records: RecordsField::Bytes(b"") };
+        let topic = TopicProduceData { topic_id, partition_data: vec![partition], ..Default::default() };
+        let request = ProduceRequest { acks: 1, topic_data: vec![topic], ..Default::default() };
+        let response = apis.ask_now(ApiKey::Produce, 13, &request);
+        response.read::<ProduceResponse<'_>>().responses[0].partition_responses[0].error_code
+    };
+    assert_eq!(error(known), ErrorCode::UnknownTopicOrPartition.code());
+    assert_eq!(error(TopicId([9; 16])), ErrorCode::UnknownTopicId.code());
 }
 
 #[test]

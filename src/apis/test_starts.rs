@@ -73,6 +73,23 @@ fn a_partition_that_the_metadata_do_not_know_is_put_aside_and_its_name_is_free()
 }
 
 #[test]
+fn a_cluster_without_metadata_does_not_choose_between_two_logs_of_one_partition() {
+    let (from, mut to) = (with_records(&["x", "a"]), TestApis::with(&["log.dirs=/data,/more"]));
+    to.create("a", 1, &[]);
+    to.produce("a", &[1]);
+    let is_here = to.disk.list(Path::new("/data/a-0")).is_ok();
+    let other = Path::new(if is_here { "/more/a-0" } else { "/data/a-0" });
+    to.disk.create_directory(other).unwrap();
+    for entry in from.disk.list(Path::new("/data/a-0")).unwrap() {
+        let bytes = from.disk.read(Path::new("/data/a-0").join(&entry.name)).unwrap();
+        to.disk.write(other.join(&entry.name), &bytes);
+    }
+    to.disk.remove_directory(Path::new("/data/__cluster_metadata-0")).unwrap();
+    let failure = to.start_failure().to_string();
+    assert!(failure.contains("a-0 lies in two log directories"), "{failure}");
+}
+
+#[test]
 fn a_folder_of_another_topic_with_the_same_name_does_not_stand_in_the_way() {
     let (from, to) = (with_records(&["x", "a"]), with_records(&["a"]));
     for entry in to.disk.list(Path::new("/data/a-0")).unwrap() {

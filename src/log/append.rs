@@ -86,7 +86,7 @@ impl UnifiedLog {
         transaction: TransactionContext,
     ) -> Result<AppendInfo, AppendError> {
         let settings = self.settings();
-        let incoming = check_batches(&batches, origin, &settings)?;
+        let incoming = check_batches(&batches, &settings)?;
         self.append_checked(now, &incoming, &settings, Request { origin, durability, transaction, append_time: None })
     }
 

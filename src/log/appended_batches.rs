@@ -4,7 +4,6 @@
 
 use bytes::Bytes;
 
-use crate::log::append::AppendOrigin;
 use crate::log::error::AppendError;
 use crate::log::producer_append_info::EndTransactionMarker;
 use crate::log::settings::LogSettings;
@@ -76,16 +75,15 @@ impl<'a> AppendedBatches<'a> {
     }
 }
 
-/// Splits and checks what needs no look at the log: lengths, checksums, counts.
+/// Splits and checks what needs no look at the log: lengths, checksums, counts. What only a client might do wrong is the `LogValidator`'s.
 pub(super) fn check_batches<'a>(
     bytes: &'a Bytes,
-    origin: AppendOrigin,
     settings: &LogSettings,
 ) -> Result<Vec<IncomingBatch<'a>>, AppendError> {
     let mut incoming = Vec::new();
     for batch in BatchIterator::new(bytes) {
         let batch = batch.map_err(|_| AppendError::Corrupt("the bytes are no whole record batches"))?;
-        check_batch(&batch, origin, settings)?;
+        check_batch(&batch, settings)?;
         let marker = if batch.is_control_batch() { EndTransactionMarker::read(&batch) } else { None };
         incoming.push(IncomingBatch { header: *batch.header(), body: batch.body(), marker });
     }
@@ -102,12 +100,8 @@ pub(super) fn check_total(bytes: usize, settings: &LogSettings) -> Result<(), Ap
     if bytes > bytes_max { Err(AppendError::ListTooLarge { bytes, bytes_max }) } else { Ok(()) }
 }
 
-fn check_batch(batch: &RecordBatch<'_>, origin: AppendOrigin, settings: &LogSettings) -> Result<(), AppendError> {
+fn check_batch(batch: &RecordBatch<'_>, settings: &LogSettings) -> Result<(), AppendError> {
     let (bytes, bytes_max) = (batch.total_bytes(), settings.message_bytes_max as usize);
-    let is_client = origin == AppendOrigin::Client;
-    if is_client && batch.base_offset() != Offset(0) {
-        return Err(AppendError::InvalidRecord("the base offset is not 0"));
-    }
     if bytes > bytes_max {
         return Err(AppendError::TooLarge { bytes, bytes_max });
     }
@@ -117,12 +111,6 @@ fn check_batch(batch: &RecordBatch<'_>, origin: AppendOrigin, settings: &LogSett
     let count = i64::from(batch.record_count());
     if count <= 0 || count != i64::from(batch.last_offset_delta()) + 1 {
         return Err(AppendError::InvalidRecord("the record count does not match the offsets"));
-    }
-    if is_client && batch.is_control_batch() {
-        return Err(AppendError::InvalidRecord("a client may not write control records"));
-    }
-    if is_client && batch.has_producer_id() && batch.base_sequence() < 0 {
-        return Err(AppendError::InvalidRecord("a producer id without a sequence number"));
     }
     Ok(())
 }

@@ -32,10 +32,32 @@ pub(super) fn read_text(disk: &dyn Disk, path: &Path) -> Result<Option<String>, 
 
 /// Replaces a small file so that a crash leaves the old or the new one: written beside it, synced, renamed. Waits for two syncs.
 pub(super) fn replace_text(disk: &dyn Disk, path: &Path, text: &str) -> Result<(), LogError> {
-    let beside = path_beside(path);
-    write_text(disk, &beside, text)?.sync().map_err(LogError::Sync)?;
-    disk.rename(&beside, path)?;
-    disk.sync_directory(path.parent().expect("a file lies in a directory")).map_err(LogError::Sync)
+    let next = write_beside(disk, path, text)?;
+    next.file.sync().map_err(LogError::Sync)?;
+    let directory = next.take_place(disk)?;
+    disk.sync_directory(&directory).map_err(LogError::Sync)
+}
+
+/// The next content of a small file, written beside it.
+#[derive(Debug)]
+pub(super) struct NextText {
+    /// Where it will be.
+    path: PathBuf,
+    /// What is owed a sync before.
+    pub(super) file: Arc<dyn DiskFile>,
+}
+
+impl NextText {
+    /// Lets it take its place, which is owed a sync of the directory. Returns that.
+    pub(super) fn take_place(&self, disk: &dyn Disk) -> Result<PathBuf, DiskError> {
+        disk.rename(&path_beside(&self.path), &self.path)?;
+        Ok(self.path.parent().expect("a file lies in a directory").to_path_buf())
+    }
+}
+
+/// Writes what is to take the place of the small file at `path`.
+pub(super) fn write_beside(disk: &dyn Disk, path: &Path, text: &str) -> Result<NextText, DiskError> {
+    Ok(NextText { path: path.to_path_buf(), file: write_text(disk, &path_beside(path), text)? })
 }
 
 /// Writes a small file, which is owed a sync.

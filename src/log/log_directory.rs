@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::env::{Disk, DiskError, DiskLock, EntryKind};
+use crate::log::checkpoint_file::NextText;
 use crate::log::clean_shutdown_file;
 use crate::log::error::LogError;
 use crate::log::log_file_name::{FolderKind, parse_folder_name};
@@ -154,15 +155,15 @@ impl LogDirectory {
         Ok((read(RECOVERY_POINTS)?, read(LOG_STARTS)?))
     }
 
-    /// Writes both checkpoints, and waits until they are on disk.
+    /// Writes both checkpoints beside the present ones.
     pub(super) fn write_checkpoints(
         &self,
         disk: &dyn Disk,
         recovery_points: &Offsets,
         log_starts: &Offsets,
-    ) -> Result<(), LogError> {
-        offset_checkpoint::write(disk, &self.path.join(RECOVERY_POINTS), recovery_points)?;
-        offset_checkpoint::write(disk, &self.path.join(LOG_STARTS), log_starts)
+    ) -> Result<[NextText; 2], DiskError> {
+        let write = |name: &str, offsets: &Offsets| offset_checkpoint::write_next(disk, &self.path.join(name), offsets);
+        Ok([write(RECOVERY_POINTS, recovery_points)?, write(LOG_STARTS, log_starts)?])
     }
 }
 

@@ -1,4 +1,4 @@
-//! All logs of all log directories: loads them, makes and deletes them, keeps the checkpoints, shuts them down.
+//! All logs of all log directories: loads them, makes and deletes them, shuts them down.
 //!
 //! It must not know topics' configs, leaders, nor who asks. Methods that say so wait for syncs: they belong to a start, a shutdown, or a
 //! role of their own.
@@ -45,23 +45,23 @@ pub struct LogDirectoryInfo {
 /// All logs of all log directories.
 #[derive(Debug)]
 pub struct LogManager {
-    disk: Arc<dyn Disk>,
+    pub(super) disk: Arc<dyn Disk>,
     settings: LogManagerSettings,
-    directories: Vec<LogDirectory>,
+    pub(super) directories: Vec<LogDirectory>,
     logs: RwLock<Logs>,
     /// Logs of partitions that lie in another directory, too, under another topic id: only the metadata say which is the right one.
     twins: Mutex<Logs>,
     /// Partitions whose files could not be loaded.
-    unreadable: BTreeMap<TopicPartition, UnreadableLog>,
-    deleted: DeletedFolders,
+    pub(super) unreadable: BTreeMap<TopicPartition, UnreadableLog>,
+    pub(super) deleted: DeletedFolders,
 }
 
 /// What is known about a log that could not be loaded.
 #[derive(Debug)]
-struct UnreadableLog {
-    log_directory: Arc<Path>,
-    recovery_point: Offset,
-    log_start: Offset,
+pub(super) struct UnreadableLog {
+    pub(super) log_directory: Arc<Path>,
+    pub(super) recovery_point: Offset,
+    pub(super) log_start: Offset,
 }
 
 /// What a load is told about a log beside its folder.
@@ -148,22 +148,6 @@ impl LogManager {
         self.logs.get_mut().expect(NO_PANIC).extend(loaded.logs);
         self.twins.get_mut().expect(NO_PANIC).extend(loaded.twins);
         self.unreadable.extend(loaded.unreadable);
-    }
-
-    /// After a recovery everything is on disk: says so at once, or a broker that is killed within a minute of each start would read more
-    /// and more of its logs. A checkpoint that cannot be written costs only that.
-    fn note_recovery(&self) -> Result<(), LogError> {
-        if self.directories.iter().all(|directory| directory.was_clean) {
-            return Ok(());
-        }
-        match self.checkpoint() {
-            Err(error @ LogError::Sync(_)) => Err(error),
-            Err(error) => {
-                tracing::warn!(%error, "recovery points could not be written; the next recovery will take longer");
-                Ok(())
-            }
-            Ok(()) => Ok(()),
-        }
     }
 
     /// The cluster's id, from the directories or new.
@@ -341,24 +325,6 @@ impl LogManager {
         }
     }
 
-    /// Writes recovery points and log starts of all directories, and waits until they are on disk. The first error is returned after the
-    /// other directories were seen to, unless it is one of a sync.
-    pub fn checkpoint(&self) -> Result<(), LogError> {
-        let moves = self.deleted.moves();
-        let mut result = Ok(());
-        for directory in self.directories.iter().filter(|directory| directory.is_online()) {
-            let (recovery_points, log_starts) = self.checkpoints_of(directory);
-            match directory.write_checkpoints(&*self.disk, &recovery_points, &log_starts) {
-                Err(error @ LogError::Sync(_)) => return Err(error),
-                written => result = result.and(written),
-            }
-        }
-        if result.is_ok() {
-            self.deleted.synced(moves);
-        }
-        result
-    }
-
     /// Completes and syncs all logs, writes the checkpoints, and marks each directory whose logs are all whole as cleanly shut down.
     /// The first error is returned after the other directories were seen to.
     pub fn shutdown(&self, broker_epoch: i64) -> Result<(), LogError> {
@@ -388,31 +354,11 @@ impl LogManager {
         all_whole &= whole.len() == logs.len();
         self.disk.sync_all(&directory.path)?;
         whole.iter().for_each(|log| log.note_all_synced());
-        let (recovery_points, log_starts) = self.checkpoints_of(directory);
-        directory.write_checkpoints(&*self.disk, &recovery_points, &log_starts)?;
+        self.checkpoint_directory(directory)?;
         if all_whole {
             clean_shutdown_file::put(&*self.disk, &directory.path, broker_epoch)?;
         }
         Ok(())
-    }
-
-    fn checkpoints_of(&self, directory: &LogDirectory) -> (Offsets, Offsets) {
-        let (mut recovery_points, mut log_starts) = (Offsets::new(), Offsets::new());
-        for log in self.logs().iter().filter(|log| log.is_in(&directory.path)) {
-            let Some((recovery_point, log_start)) = log.checkpoint() else { continue };
-            recovery_points.insert(log.topic_partition().clone(), recovery_point);
-            if let Some(log_start) = log_start {
-                log_starts.insert(log.topic_partition().clone(), log_start);
-            }
-        }
-        // What is not readable now may be so one day, and needs its lines then.
-        for (partition, log) in self.unreadable.iter().filter(|(_, log)| log.log_directory == directory.path) {
-            recovery_points.insert(partition.clone(), log.recovery_point);
-            if log.log_start > Offset(0) {
-                log_starts.insert(partition.clone(), log.log_start);
-            }
-        }
-        (recovery_points, log_starts)
     }
 
     fn least_loaded(&self, logs: &Logs) -> Option<&LogDirectory> {

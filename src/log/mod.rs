@@ -14,6 +14,7 @@ mod index_file;
 mod lazy_file;
 mod leader_epoch_cache;
 mod lifecycle;
+mod log_checkpoint;
 mod log_directory;
 mod log_file_name;
 mod log_loader;
@@ -40,6 +41,7 @@ mod unified_log;
 
 pub use append::{AppendInfo, AppendOrigin, Durability, TransactionContext};
 pub use error::{AppendError, LogError, ReadError};
+pub use log_checkpoint::Checkpoint;
 pub use log_manager::{LogDirectoryInfo, LogManager};
 pub use producer_append_info::VerificationGuard;
 pub use producer_state_manager::OpenTransaction;

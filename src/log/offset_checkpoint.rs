@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::env::Disk;
-use crate::log::checkpoint_file::{format_checkpoint, read_checkpoint, replace_text};
+use crate::env::{Disk, DiskError};
+use crate::log::checkpoint_file::{NextText, format_checkpoint, read_checkpoint, write_beside};
 use crate::log::error::LogError;
 use crate::types::{Offset, PartitionIndex, TopicPartition};
 
@@ -26,13 +26,13 @@ pub(super) fn read(disk: &dyn Disk, path: &Path) -> Result<Offsets, LogError> {
     offsets.ok_or_else(|| LogError::malformed(path, "a line is not topic, partition, offset"))
 }
 
-/// Writes a checkpoint, and waits until it is on disk.
-pub(super) fn write(disk: &dyn Disk, path: &Path, offsets: &Offsets) -> Result<(), LogError> {
+/// Writes a checkpoint that is to take the place of the one at `path`.
+pub(super) fn write_next(disk: &dyn Disk, path: &Path, offsets: &Offsets) -> Result<NextText, DiskError> {
     let line = |(partition, offset): (&TopicPartition, &Offset)| {
         format!("{} {} {offset}", partition.topic, partition.partition)
     };
     let lines: Vec<String> = offsets.iter().map(line).collect();
-    replace_text(disk, path, &format_checkpoint(&lines))
+    write_beside(disk, path, &format_checkpoint(&lines))
 }
 
 fn parse(line: &str) -> Option<(TopicPartition, Offset)> {

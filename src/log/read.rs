@@ -11,6 +11,7 @@ use crate::log::error::ReadError;
 use crate::log::transaction_index::AbortedTransaction;
 use crate::log::unified_log::{LogOffsetMetadata, LogState, LogStatus, UnifiedLog};
 use crate::types::Offset;
+use crate::zoo::{self, Bug};
 
 /// How far a reader may see. Kafka's type of the same name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,8 +69,8 @@ struct ReadRange {
 }
 
 impl UnifiedLog {
-    /// Reads from the batch that holds `offset` on, at most `bytes_max` bytes, but at least the whole first batch if
-    /// `first_batch_whole`. An offset at the bound of the isolation has no data, one above the log's end is an error.
+    /// Reads from the batch that holds `offset` on, at most `bytes_max` bytes. A first batch that is larger is read whole if
+    /// `first_batch_whole`, else not at all. An offset at the bound of the isolation has no data, one above the log's end is an error.
     pub fn read(
         &self,
         offset: Offset,
@@ -265,11 +266,15 @@ impl ReadPlan {
     /// The range to return, or `None` if no batch of this segment reaches `offset`.
     fn find(&self, offset: Offset, bytes_max: usize, first_batch_whole: bool) -> Result<Option<ReadRange>, ReadError> {
         let Some((from, first_end)) = self.find_first(offset)? else { return Ok(None) };
-        let mut to = from.saturating_add(bytes_max as u64).min(self.to);
-        if first_batch_whole {
-            to = to.max(first_end).min(self.to);
-        }
-        Ok(Some(ReadRange { from, to }))
+        let to = from.saturating_add(bytes_max as u64);
+        let to = match (to < first_end, first_batch_whole) {
+            (false, _) => to,
+            (true, true) => first_end,
+            // Who gets only a piece of a batch cannot go on.
+            (true, false) if zoo::is(Bug::FirstBatchCut) => to,
+            (true, false) => from,
+        };
+        Ok(Some(ReadRange { from, to: to.min(self.to) }))
     }
 
     fn find_first(&self, offset: Offset) -> Result<Option<(u64, u64)>, ReadError> {

@@ -7,7 +7,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use super::kernel_version::check_kernel;
-use super::threads::{Countdown, Phase, run_acceptor, run_handler, run_processor, run_role, wake_all};
+use super::threads::{Countdown, Phase, exit_at_once, run_acceptor, run_handler, run_processor, run_role, wake_all};
 use super::{
     FileDisk, MioNetwork, MioSelector, Parker, SystemClock, Termination, raise_descriptor_limit, seed_from_system,
 };
@@ -139,6 +139,9 @@ impl Running {
         wake_all(&self.wakers);
         join(self.network);
         join(self.others);
+        if self.ending.must_stop() {
+            exit_at_once();
+        }
         Ok(self.ending.shut_down()?)
     }
 }

@@ -57,6 +57,12 @@ pub(crate) fn wait_after(step: &Step, now: Now, longest: Option<Duration>) -> Op
     }
 }
 
+/// Ends the process of a broker that cannot go on.
+pub(crate) fn exit_at_once() -> ! {
+    tracing::error!("the broker cannot go on; the process ends and its logs are checked at the next start");
+    std::process::exit(EXIT_MUST_STOP);
+}
+
 /// Runs an Acceptor until the broker drains.
 pub(crate) fn run_acceptor<S: Selector>(
     name: &str,
@@ -160,13 +166,7 @@ pub(crate) fn run_role(
                     let result = job.run(disk.as_ref());
                     role.job_done(clock.now(), result);
                 }
-                Step::Stopped => {
-                    tracing::error!(
-                        role = role.name(),
-                        "the broker cannot go on; the process ends and its logs are checked at the next start"
-                    );
-                    std::process::exit(EXIT_MUST_STOP);
-                }
+                Step::Stopped => exit_at_once(),
                 Step::Worked => {}
                 Step::Idle { .. } => match wait_after(&step, now, None) {
                     Some(Duration::ZERO) => {}

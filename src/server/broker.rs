@@ -92,6 +92,11 @@ impl Ending {
         self.delivery.complete(self.apis.drain(now));
     }
 
+    /// Whether a sync has failed, so that no end can be in order.
+    pub fn must_stop(&self) -> bool {
+        self.apis.must_stop()
+    }
+
     /// Says where requests spent their time, syncs everything and marks the logs as cleanly shut down. To be called when every role has ended; waits for the disk.
     pub fn shut_down(&self) -> Result<(), StartFailure> {
         log_request_times(&self.metrics);

@@ -35,12 +35,12 @@ impl Role for Flusher {
         "flusher".to_string()
     }
 
-    fn step(&mut self, now: Now) -> Step {
+    fn step(&mut self, _now: Now) -> Step {
         debug_assert!(self.running.is_none(), "the driver hands the outcome in before it steps again");
         if self.apis.must_stop() {
             return Step::Stopped;
         }
-        match self.apis.begin_sync(now) {
+        match self.apis.begin_sync() {
             Some((round, job)) => {
                 self.running = Some(round);
                 Step::Job(job)

@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use super::delivery::Delivery;
 use crate::apis::KafkaApis;
-use crate::env::{Clock, Role, Step};
+use crate::env::{Clock, DiskError, Role, Step};
+use crate::log::Checkpoint;
 use crate::network::RequestChannel;
 use crate::types::{Instant, Now};
 
@@ -31,11 +32,13 @@ pub struct LogKeeper {
     delivery: Delivery,
     /// What is due when; empty until the first step, which knows the time.
     due: Vec<(Instant, Duty)>,
+    /// A checkpoint that is owed a sync.
+    checkpoint: Option<Checkpoint>,
 }
 
 impl LogKeeper {
     pub(crate) fn new(apis: Arc<KafkaApis>, requests: Arc<RequestChannel>, stopwatch: Arc<dyn Clock>) -> LogKeeper {
-        LogKeeper { apis, delivery: Delivery::new(requests, stopwatch, None), due: Vec::new() }
+        LogKeeper { apis, delivery: Delivery::new(requests, stopwatch, None), due: Vec::new(), checkpoint: None }
     }
 
     fn begin(&mut self, now: Now) {
@@ -44,14 +47,17 @@ impl LogKeeper {
         self.due = vec![(now.instant, Duty::Watch), (first, Duty::CleanUp), (first, Duty::Checkpoint)];
     }
 
-    fn perform(&self, duty: Duty, now: Now) -> Instant {
+    fn perform(&mut self, duty: Duty, now: Now) -> Instant {
         match duty {
             Duty::Watch => {
                 self.delivery.complete(self.apis.watch_logs(now));
                 now.instant.after(LOOK_EVERY)
             }
             Duty::CleanUp => now.instant.after_ms(self.apis.clean_up_logs(now)),
-            Duty::Checkpoint => now.instant.after_ms(self.apis.checkpoint_logs()),
+            Duty::Checkpoint => {
+                self.checkpoint = Some(self.apis.begin_checkpoint());
+                now.instant.after_ms(self.apis.checkpoint_interval_ms())
+            }
         }
     }
 }
@@ -62,6 +68,9 @@ impl Role for LogKeeper {
     }
 
     fn step(&mut self, now: Now) -> Step {
+        if let Some(checkpoint) = &self.checkpoint {
+            return Step::Job(checkpoint.job());
+        }
         if self.due.is_empty() {
             self.begin(now);
         }
@@ -73,5 +82,8 @@ impl Role for LogKeeper {
             }
             None => Step::Idle { until: self.due.iter().map(|(at, _)| *at).min() },
         }
+    }
+    fn job_done(&mut self, _now: Now, result: Result<(), DiskError>) {
+        self.checkpoint = self.checkpoint.take().and_then(|checkpoint| self.apis.checkpoint_synced(checkpoint, result));
     }
 }

@@ -15,7 +15,8 @@ const DESK_MACROS: &[&str] = &[concat!("dbg", "!"), concat!("to", "do!"), concat
 const WORKPLACE: &[&str] = &[concat!("/wo", "rk/"), concat!("/fa", "rm"), concat!("bash", "_jobs")];
 
 /// What only the outermost room may do, and where else it is allowed.
-const OUTERMOST: &[&str] = &["src/os/", "src/cli/", "src/main.rs", "sim/src/command/host.rs", "tests/", "sim/tests/", "fuzz/"];
+const OUTERMOST: &[&str] =
+    &["src/os/", "src/cli/", "src/main.rs", "sim/src/command/host.rs", "tests/", "sim/tests/", "fuzz/"];
 
 /// The files whose hash maps cannot be iterated from outside, and do not iterate inside.
 const KEEPERS_OF_HASHES: &[&str] = &["src/lookup_map.rs", "sim/src/keyed/chance.rs"];

@@ -296,8 +296,12 @@ impl Consumer {
         records: &[u8],
     ) -> bool {
         let Some(position) = self.positions.get_mut(&partition) else { return false };
+        if BatchIterator::new(records).next().is_some_and(|first| first.is_err()) {
+            // The last batch may be cut, but not the first, or nobody could go on.
+            return false;
+        }
         for batch in BatchIterator::new(records) {
-            // The last batch may be cut; nothing else may be wrong with what is served.
+            // Nothing else may be wrong with what is served.
             let Ok(batch) = batch else { break };
             if !batch.crc_is_valid() {
                 context.history.violate(Violation::DamagedBatch { partition, offset: batch.base_offset().0 });

@@ -35,7 +35,9 @@ impl Options {
         }
         let (CrashPoints { effects, recovery_effects, runs, .. }, failed) = (&found, found.violations.len());
         let verdict = if failed == 0 { "ok" } else { "FAILED" };
-        println!("{verdict} seed={seed} effects={effects} recovery_effects={recovery_effects} runs={runs} violations={failed}");
+        println!(
+            "{verdict} seed={seed} effects={effects} recovery_effects={recovery_effects} runs={runs} violations={failed}"
+        );
         found.violations.first().map_or(Exit::Ok, |(_, violation)| Exit::of(violation))
     }
 }

@@ -5,6 +5,7 @@
 use crate::apis::answer::{Answer, Outcome};
 use crate::apis::answer_budget::AnswerBudget;
 use crate::apis::api_request::ApiRequest;
+use crate::apis::authorized_operations::GROUP_OPERATIONS;
 use crate::apis::kafka_apis::KafkaApis;
 use crate::coordinator::group::{DescribedGroup as Described, DescribedMember};
 use crate::error_code::ErrorCode;
@@ -15,9 +16,6 @@ use crate::protocol::messages::describe_groups::{
 
 /// The first version that says by an error that a group does not exist; before, it is in state `Dead`.
 const NOT_FOUND_VERSION_MIN: i16 = 6;
-/// What everyone may do to a group where nobody is refused: read, delete, describe, describe configs, alter configs, as the numbers of
-/// Kafka's `AclOperation`, each a bit.
-const AUTHORIZED_OPERATIONS: i32 = 1 << 3 | 1 << 6 | 1 << 8 | 1 << 10 | 1 << 11;
 
 /// What a group takes in the answer beside its members.
 const GROUP_BYTES: usize = 512;
@@ -48,7 +46,7 @@ pub(crate) fn handle(apis: &KafkaApis, request: &ApiRequest) -> Result<Outcome, 
                 };
             }
             if message.include_authorized_operations && group.error_code == ErrorCode::None.code() {
-                group.authorized_operations = AUTHORIZED_OPERATIONS;
+                group.authorized_operations = GROUP_OPERATIONS;
             }
             group
         }

@@ -152,7 +152,10 @@ impl Produce<'_> {
         let replica_manager = self.apis.replica_manager();
         let index = PartitionIndex(data.index);
         let found = if by_id {
-            replica_manager.find_by_id(topic.topic_id, index).ok_or(ErrorCode::UnknownTopicId)
+            replica_manager.find_by_id(topic.topic_id, index).ok_or_else(|| {
+                let is_known = self.apis.image().topic_by_id(topic.topic_id).is_some();
+                if is_known { ErrorCode::UnknownTopicOrPartition } else { ErrorCode::UnknownTopicId }
+            })
         } else {
             replica_manager.find(topic.name, index).ok_or(ErrorCode::UnknownTopicOrPartition)
         };
@@ -187,6 +190,9 @@ impl Produce<'_> {
                 outcome
             }
             Err(refusal) => {
+                if let Some(cause) = refusal.likely_cause {
+                    self.apis.tell_of_refusal(self.now.instant, &self.request.client_id(), &partition, cause);
+                }
                 let mut outcome = PartitionOutcome::failed(data.index, refusal.error, refusal.message);
                 outcome.log_start_offset = refusal.log_start_offset.0;
                 outcome.record_errors = refusal.record_errors;

@@ -20,7 +20,8 @@ pub struct CoordinatorResult {
     /// These may go out now: they show nothing that a crash could take back.
     pub answers: Vec<(Ticket, GroupAnswer)>,
     /// Records to append. Hand it back to [`appended`](super::GroupCoordinator::appended) when they are durable, or to
-    /// [`append_failed`](super::GroupCoordinator::append_failed); in the order in which they were returned.
+    /// [`append_failed`](super::GroupCoordinator::append_failed), in the order in which they were returned. If neither is known in time,
+    /// say so by [`append_late`](super::GroupCoordinator::append_late), and by one of the others later all the same.
     pub append: Option<Append>,
 }
 
@@ -40,8 +41,8 @@ pub struct Append {
 pub(super) enum Completion {
     /// This answer goes out.
     Answer(Ticket, GroupAnswer),
-    /// The group's first record.
-    GroupCreated { group_id: Arc<str> },
+    /// The group's first record, for the join that `ticket` is to answer.
+    GroupCreated { group_id: Arc<str>, ticket: Ticket },
     /// The leader's assignment takes effect, if its generation still lasts.
     Assigned { group_id: Arc<str>, generation: i32, assignments: BTreeMap<Arc<str>, Bytes> },
     /// A static member that came back has its new member id.
@@ -59,24 +60,9 @@ pub(super) struct StaticMemberReplaced {
 }
 
 impl Append {
-    /// Whether somebody is to be answered when the records are durable.
-    pub fn has_answers(&self) -> bool {
-        self.completions.iter().any(|completion| matches!(completion, Completion::Answer(..)))
-    }
-
-    /// Takes the answers out, since the records are not durable in time: whoever waits is told so. The records take effect later all the
-    /// same (`offsets.commit.timeout.ms`).
-    pub fn time_out(&mut self) -> Vec<(Ticket, GroupAnswer)> {
-        let error = response_error(ErrorCode::RequestTimedOut);
-        let (answers, rest) = std::mem::take(&mut self.completions)
-            .into_iter()
-            .partition::<Vec<_>, _>(|completion| matches!(completion, Completion::Answer(..)));
-        self.completions = rest;
-        let failed = answers.into_iter().filter_map(|completion| match completion {
-            Completion::Answer(ticket, answer) => Some((ticket, answer.failed(error))),
-            Completion::GroupCreated { .. } | Completion::Assigned { .. } | Completion::StaticMemberReplaced(_) => None,
-        });
-        failed.collect()
+    /// Whether somebody waits for the records to be durable.
+    pub fn is_awaited(&self) -> bool {
+        !self.completions.is_empty()
     }
 }
 

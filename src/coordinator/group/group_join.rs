@@ -88,13 +88,13 @@ impl GroupCoordinator {
         let mut result = CoordinatorResult::default();
         self.with_group(now, request.group_id, &mut result, |turn, group| turn.join(group, ticket, request, random));
         if is_new_group {
-            self.settle_new_group(request.group_id, &mut result);
+            self.settle_new_group(request.group_id, ticket, &mut result);
         }
         result
     }
 
     /// A new group gets its first record, unless the join that made it was refused: then it never was.
-    fn settle_new_group(&mut self, group_id: &str, result: &mut CoordinatorResult) {
+    fn settle_new_group(&mut self, group_id: &str, ticket: Ticket, result: &mut CoordinatorResult) {
         let Some(group) = self.groups.get(group_id) else { return };
         if group.is_vacant() {
             self.groups.remove(group_id);
@@ -104,7 +104,7 @@ impl GroupCoordinator {
             let empty = ClassicGroup::new(group_id.clone(), group.state_timestamp().unwrap_or_default());
             let value = Some(empty.to_record(|_| Bytes::new()));
             result.append([GroupRecord::GroupMetadata { group_id: group_id.clone(), value }]);
-            result.after_append(Completion::GroupCreated { group_id });
+            result.after_append(Completion::GroupCreated { group_id, ticket });
         }
     }
 }

@@ -57,22 +57,26 @@ impl GroupCoordinator {
         result
     }
 
-    /// Nobody waits any more for what this connection has asked. Its member stays until its session ends, which runs from now.
+    /// Nobody waits any more for what this connection has asked.
     pub fn connection_closed(&mut self, now: Now, connection: ConnectionId) {
         let Some((group_id, member_id)) = self.parked.take(connection) else { return };
-        let Some(group) = self.groups.get_mut(&group_id) else { return };
-        let is_abandoned = group.member_mut(&member_id).is_some_and(|mut member| member.abandon(connection));
-        let Some(member) = group.member(&member_id).filter(|_| is_abandoned) else { return };
-        let session_end = now.instant.after_ms(i64::from(member.session_timeout_ms));
-        let is_new = member.is_new;
-        let timer = Timer::Session(group_id, member_id);
-        // A new member has a deadline already, which may be nearer.
-        let deadline = self.timers.deadline(&timer).filter(|_| is_new).map_or(session_end, |end| end.min(session_end));
-        self.timers.schedule(timer, deadline);
+        let mut nothing = CoordinatorResult::default();
+        self.with_group(now, &group_id, &mut nothing, |turn, group| turn.abandon(group, &member_id, connection));
     }
 }
 
 impl Turn<'_> {
+    /// Nobody waits any more for what a member has asked over this connection. It stays until its session ends, which runs from now.
+    pub(super) fn abandon(&mut self, group: &mut ClassicGroup, member_id: &Arc<str>, connection: ConnectionId) {
+        let is_abandoned = group.member_mut(member_id).is_some_and(|mut member| member.abandon(connection));
+        let Some(member) = group.member(member_id).filter(|_| is_abandoned) else { return };
+        let session_end = self.now.instant.after_ms(i64::from(member.session_timeout_ms));
+        let timer = Timer::Session(group.group_id.clone(), member_id.clone());
+        // A new member has a deadline already, which may be nearer.
+        let nearer = self.timers.deadline(&timer).filter(|end| member.is_new && *end < session_end);
+        self.timers.schedule(timer, nearer.unwrap_or(session_end));
+    }
+
     fn heartbeat(&mut self, group: &ClassicGroup, request: &HeartbeatRequest<'_>) -> ErrorCode {
         if let Err(error) = group.validate_member(request.member_id, request.group_instance_id) {
             return error;

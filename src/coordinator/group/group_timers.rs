@@ -18,9 +18,8 @@ use crate::error_code::ErrorCode;
 use crate::types::{Instant, Now, WallTime};
 
 impl GroupCoordinator {
-    /// All records have been replayed: the groups come to life, and every member has a whole session to be heard of.
-    pub fn loaded(&mut self, now: Now) -> CoordinatorResult {
-        let mut result = CoordinatorResult::default();
+    /// All records have been replayed: the groups come to life. No time passes for them before [`GroupCoordinator::opened`].
+    pub fn loaded(&mut self, now: Now) {
         for (group_id, metadata) in self.durable.groups() {
             self.groups.insert(group_id.clone(), ClassicGroup::from_record(group_id.clone(), metadata));
         }
@@ -28,6 +27,11 @@ impl GroupCoordinator {
             let simple = || ClassicGroup::new(group_id.clone(), now.wall);
             self.groups.entry(group_id.clone()).or_insert_with(simple);
         }
+    }
+
+    /// Clients may ask from now on: every member has a whole session to be heard of.
+    pub fn opened(&mut self, now: Now) -> CoordinatorResult {
+        let mut result = CoordinatorResult::default();
         let members_max = self.settings.members_max;
         for group in self.groups.values_mut() {
             let mut turn = Turn {

@@ -3,6 +3,7 @@
 //! It must not know the log, wire versions, clocks or threads: time, chance and topic ids are arguments, and what it decides are values.
 
 mod answers;
+mod append_outcome;
 mod classic_group;
 mod completion;
 mod group_coordinator;

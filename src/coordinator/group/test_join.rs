@@ -269,3 +269,17 @@ fn a_group_whose_first_record_cannot_be_written_never_was() {
     assert_eq!(world.coordinator.state(GROUP), GroupState::Dead);
     world.pass_ms(400_000);
 }
+
+#[test]
+fn a_join_whose_group_is_not_on_the_disk_in_time_is_told_so_and_the_group_goes_when_its_record_fails() {
+    let mut world = World::new();
+    world.holds_appends = true;
+    let join = world.join(&JoinRequest { requires_known_member_id: false, ..join_of("") });
+    world.be_late();
+    assert_eq!(world.joined(join).error, ErrorCode::CoordinatorNotAvailable);
+    assert_eq!(world.coordinator.state(GROUP), GroupState::PreparingRebalance);
+    world.fail(ErrorCode::NotEnoughReplicas);
+    assert_eq!(world.coordinator.state(GROUP), GroupState::Dead);
+    world.pass_ms(400_000);
+    assert!(world.answers.is_empty(), "nobody is answered twice");
+}

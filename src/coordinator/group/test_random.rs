@@ -16,6 +16,9 @@ use crate::coordinator::group::{GroupAnswer, GroupSettings, GroupState, Heartbea
 use crate::error_code::ErrorCode;
 use crate::types::Ticket;
 
+/// What is answered if a record may yet become durable.
+const LATE: ErrorCode = ErrorCode::CoordinatorNotAvailable;
+
 /// What a step of the driver does.
 #[derive(Clone, Debug)]
 enum Action {
@@ -35,6 +38,8 @@ enum Action {
     Pass(u16),
     Hold(bool),
     Fail,
+    /// What is held back takes too long, and may be durable later.
+    BeLate,
     RestartBroker,
 }
 
@@ -54,6 +59,7 @@ fn action() -> impl Strategy<Value = Action> {
         6 => (1u16..4_000).prop_map(Action::Pass),
         2 => any::<bool>().prop_map(Action::Hold),
         1 => Just(Action::Fail),
+        1 => Just(Action::BeLate),
         1 => Just(Action::RestartBroker),
     ]
 }
@@ -150,6 +156,7 @@ impl Driver {
                 }
             }
             Action::Fail => self.world.fail(ErrorCode::KafkaStorageError),
+            Action::BeLate => self.world.be_late(),
             Action::RestartBroker => self.restart_broker(),
         }
         self.collect();
@@ -253,19 +260,25 @@ impl Driver {
             match answer {
                 GroupAnswer::Commit(answer) => {
                     let offset = self.unanswered.remove(&ticket).unwrap();
-                    if answer.topics[0].partitions[0].error == ErrorCode::None {
-                        self.acknowledged = offset;
-                        self.possible = self.possible.split_off(&(offset + 1));
-                    } else {
-                        self.possible.remove(&offset);
+                    match answer.topics[0].partitions[0].error {
+                        ErrorCode::None => {
+                            self.acknowledged = offset;
+                            self.possible = self.possible.split_off(&(offset + 1));
+                        }
+                        LATE => {}
+                        _ => drop(self.possible.remove(&offset)),
                     }
                 }
                 GroupAnswer::DeleteGroups(answer) => {
                     let deleted_at = self.unanswered.remove(&ticket).unwrap();
-                    if answer.groups[0].1 == ErrorCode::None {
-                        self.acknowledged = -1;
-                        self.possible = self.possible.split_off(&(deleted_at + 1));
-                        self.forget_generations();
+                    match answer.groups[0].1 {
+                        ErrorCode::None => {
+                            self.acknowledged = -1;
+                            self.possible = self.possible.split_off(&(deleted_at + 1));
+                            self.forget_generations();
+                        }
+                        LATE => drop(self.possible.insert(-1)),
+                        _ => {}
                     }
                 }
                 answer if self.superseded.remove(&ticket) => {
@@ -304,7 +317,7 @@ impl Driver {
                         self.owns(generation, part, member_id);
                     }
                 }
-                ErrorCode::RebalanceInProgress | ErrorCode::NotCoordinator => {}
+                ErrorCode::RebalanceInProgress | ErrorCode::NotCoordinator | LATE => {}
                 _ => *client = Client::default(),
             },
             other => panic!("{other:?} is no answer to JoinGroup or SyncGroup"),
@@ -358,7 +371,6 @@ impl Driver {
         assert!(self.superseded.is_empty(), "a request that another took the place of was never answered");
         assert!(self.unanswered.is_empty(), "a commit was never answered");
         assert!(self.world.coordinator.parked.is_empty(), "an answered request is remembered");
-        assert_eq!(self.world.fetch(GROUP), self.acknowledged);
     }
 }
 

@@ -131,6 +131,25 @@ fn a_restart_that_cannot_be_written_brings_the_former_self_back() {
 }
 
 #[test]
+fn a_restart_whose_record_is_late_brings_the_former_self_back_until_the_next_try() {
+    let mut world = World::new();
+    let (ids, generation) = stable(&mut world, &["i1", "i2"]);
+    world.holds_appends = true;
+    let late = world.join(&static_join_of("i2"));
+    world.be_late();
+    assert_eq!(world.joined(late).error, ErrorCode::CoordinatorNotAvailable);
+    assert_eq!(world.heartbeat(&ids[1], generation), ErrorCode::None);
+    let again = world.join(&static_join_of("i2"));
+    world.holds_appends = false;
+    world.release();
+    let joined = world.joined(again);
+    assert_eq!((joined.error, joined.generation), (ErrorCode::None, generation));
+    assert_eq!(world.heartbeat(&joined.member_id, generation), ErrorCode::None);
+    let members = &world.coordinator.durable().groups()[GROUP].members;
+    assert!(members.iter().any(|member| member.member_id == joined.member_id));
+}
+
+#[test]
 fn a_restart_that_a_rebalance_overtakes_on_its_way_to_the_disk_is_answered_by_the_rebalance() {
     let mut world = World::new();
     let (ids, generation) = stable(&mut world, &["i1", "i2", "i3"]);

@@ -159,6 +159,25 @@ fn an_assignment_that_cannot_be_written_is_refused_to_all_and_they_rejoin() {
 }
 
 #[test]
+fn an_assignment_that_is_late_sends_everybody_to_join_again_and_reaches_nobody_afterwards() {
+    let mut world = World::new();
+    let [leader, follower] = joined_pair(&mut world);
+    world.holds_appends = true;
+    let waiting = world.sync(&follower, 1, Vec::new());
+    let lead = world.sync(&leader, 1, vec![(&leader, b"L"), (&follower, b"F")]);
+    world.be_late();
+    assert_eq!(world.synced(waiting).error, ErrorCode::CoordinatorNotAvailable);
+    assert_eq!(world.synced(lead).error, ErrorCode::CoordinatorNotAvailable);
+    assert_eq!(world.coordinator.state(GROUP), GroupState::PreparingRebalance);
+    world.be_late();
+    world.release();
+    assert!(world.answers.is_empty(), "nobody is answered twice");
+    assert_eq!(world.coordinator.durable().groups()[GROUP].members.len(), 2, "the record counts all the same");
+    let tickets = [&leader, &follower].map(|id| world.join(&join_of(id)));
+    assert!(tickets.into_iter().all(|ticket| world.joined(ticket).generation == 2));
+}
+
+#[test]
 fn a_member_that_does_not_sync_in_time_is_removed() {
     let mut world = World::new();
     let [leader, follower] = joined_pair(&mut world);

@@ -66,7 +66,8 @@ impl World {
     pub(super) fn with(settings: GroupSettings) -> World {
         let now = Now { instant: Instant(1_000_000), wall: WallTime(1_700_000_000_000) };
         let mut coordinator = GroupCoordinator::new(settings);
-        assert!(coordinator.loaded(now).append.is_none());
+        coordinator.loaded(now);
+        assert!(coordinator.opened(now).append.is_none());
         World {
             coordinator,
             log: Vec::new(),
@@ -131,6 +132,16 @@ impl World {
         assert_eq!(*self.coordinator.durable(), before);
     }
 
+    /// What is held back is not durable in time.
+    pub(super) fn be_late(&mut self) {
+        let mut held = std::mem::take(&mut self.held);
+        for append in &mut held {
+            let result = self.coordinator.append_late(self.now, append);
+            self.settle(result);
+        }
+        self.held.splice(0..0, held);
+    }
+
     /// Another coordinator, made from the log alone.
     pub(super) fn rebuilt(&self) -> GroupCoordinator {
         let mut rebuilt = GroupCoordinator::new(self.coordinator.settings.clone());
@@ -145,7 +156,8 @@ impl World {
     pub(super) fn restart(&mut self) {
         self.held.clear();
         self.coordinator = self.rebuilt();
-        let result = self.coordinator.loaded(self.now);
+        self.coordinator.loaded(self.now);
+        let result = self.coordinator.opened(self.now);
         self.settle(result);
     }
 

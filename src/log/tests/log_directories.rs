@@ -222,6 +222,25 @@ fn a_failed_sync_of_a_checkpoint_is_told_from_a_full_disk() {
 }
 
 #[test]
+fn a_checkpoint_takes_its_place_after_a_sync_that_whoever_asked_for_it_runs() {
+    let disk = MemoryDisk::new();
+    let manager = try_open(&disk, manager_settings(&["/logs"])).unwrap();
+    create(&manager, &named("t", 0));
+    let path = Path::new("/logs/recovery-point-offset-checkpoint");
+    disk.remove_file(path).unwrap();
+    disk.faults.fails_sync.store(true, Ordering::Relaxed);
+    let is_there = || disk.read(path).is_some();
+    let checkpoint = manager.begin_checkpoint();
+    assert!(!is_there(), "nothing is synced yet");
+    disk.faults.fails_sync.store(false, Ordering::Relaxed);
+    let result = checkpoint.job().run(&*disk);
+    let checkpoint = manager.checkpoint_synced(checkpoint, result).unwrap().expect("its name is owed a sync");
+    assert!(is_there());
+    let result = checkpoint.job().run(&*disk);
+    assert!(manager.checkpoint_synced(checkpoint, result).unwrap().is_none());
+}
+
+#[test]
 fn an_error_of_one_log_keeps_no_other_from_its_upkeep() {
     let disk = MemoryDisk::new();
     let manager = try_open(&disk, manager_settings(&["/logs"])).unwrap();

@@ -1,0 +1,187 @@
+//! The start of a broker: logs and metadata are loaded, the broker registers, and what lies on disk is held against the metadata.
+//!
+//! It waits for the disk, since nobody asks anything yet. It must not know what requests mean.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha12Rng;
+
+use super::broker_configs::BrokerConfigs;
+use super::controller::Controller;
+use super::deadlines::Deadlines;
+use super::deferred::Deferred;
+use super::fetch_session::FetchSessionCache;
+use super::found_partitions::{adopt_found_partitions, put_strays_aside, refuse_twins};
+use super::group_coordinator_service::GroupCoordinatorService;
+use super::group_shard::ShardSettings;
+use super::kafka_apis::{ApiWakers, KafkaApis};
+use super::log_directory::{LogDirectory, load_logs, open_metadata_log};
+use super::open_transactions::abort_open_transactions;
+use super::producer_ids::ProducerIds;
+use super::replica_manager::ReplicaManager;
+use super::start_failure::StartFailure;
+use super::sync_queue::SyncQueue;
+use crate::config::{Settings, StaticConfig};
+use crate::coordinator::group::GroupSettings;
+use crate::env::Disk;
+use crate::log::{Durability, LogManager, LogManagerSettings};
+use crate::metadata::{
+    BOOTSTRAP_FEATURES, BrokerEndpoint, BrokerRegistration, MetadataImage, bootstrap, elect_leaders, random_uuid,
+    register_broker,
+};
+use crate::metrics::RareLines;
+use crate::types::{Now, TopicId};
+
+impl KafkaApis {
+    /// Loads logs and metadata, and registers the broker. Waits for the disk.
+    pub fn start(
+        fixed: StaticConfig,
+        now: Now,
+        disk: Arc<dyn Disk>,
+        seed: [u8; 32],
+        wakers: ApiWakers,
+    ) -> Result<KafkaApis, StartFailure> {
+        let mut random = ChaCha12Rng::from_seed(seed);
+        let configs = BrokerConfigs::new(fixed);
+        let settings = configs.settings();
+        let mut manager = open_directories(&settings, Arc::clone(&disk), &mut random)?;
+        let cluster_id = manager.cluster_id().to_string();
+        let metadata_log = open_metadata_log(&mut manager, now)?;
+        let controller = Controller::load(disk.as_ref(), metadata_log, &cluster_id, drawn(&mut random))?;
+        load_logs(&mut manager, now, &configs, &controller.image())?;
+        let was_clean = manager.directories().iter().all(|directory| directory.was_clean);
+        let logs = Arc::new(LogDirectory::new(manager, ChaCha12Rng::from_seed(drawn(&mut random))));
+        introduce_broker(&controller, &settings, &logs, now, was_clean)?;
+        controller.settle_start(disk.as_ref())?;
+        put_strays_aside(&logs, &controller.image())?;
+        let deadlines = Arc::new(Deadlines::new(wakers.expiry));
+        let syncs = SyncQueue::new(wakers.flusher);
+        let sessions = FetchSessionCache::new(settings.request.fetch_sessions_max);
+        let replica_manager = Arc::new(ReplicaManager::new(
+            Arc::clone(&logs),
+            syncs,
+            Arc::clone(&deadlines),
+            sessions,
+            ChaCha12Rng::from_seed(drawn(&mut random)),
+        ));
+        let groups = GroupCoordinatorService::new(
+            group_settings(&settings),
+            ShardSettings {
+                durability: if settings.log.acks_all_fsync { Durability::Synced } else { Durability::Written },
+                commit_timeout_ms: settings.offsets.commit_timeout_ms,
+            },
+            Arc::clone(&replica_manager),
+            Arc::clone(&deadlines),
+            ChaCha12Rng::from_seed(drawn(&mut random)),
+        );
+        let image = controller.image();
+        let change = logs.follow(now, &configs, &MetadataImage::empty(""), &image, true);
+        abort_open_transactions(now, &change.added);
+        let answers = groups.follow(now, &image, &change);
+        debug_assert!(answers.is_empty(), "nobody has asked anything before the start");
+        Ok(KafkaApis {
+            configs,
+            listeners: settings.network.listeners.clone(),
+            disk,
+            logs,
+            replica_manager,
+            groups,
+            controller,
+            producer_ids: Mutex::new(ProducerIds::new()),
+            deadlines,
+            refusals: RareLines::default(),
+            followed: Mutex::new(image),
+        })
+    }
+}
+
+fn group_settings(settings: &Settings) -> GroupSettings {
+    let check_interval_ms = settings.offsets.retention_check_interval_ms;
+    GroupSettings {
+        session_timeout_ms_min: settings.group.session_timeout_ms_min,
+        session_timeout_ms_max: settings.group.session_timeout_ms_max,
+        initial_rebalance_delay_ms: settings.group.initial_rebalance_delay_ms,
+        members_max: settings.group.members_max,
+        offset_metadata_max: settings.offsets.metadata_bytes_max,
+        offsets_retention_ms: settings.offsets.retention_ms,
+        offsets_retention_check_interval_ms: check_interval_ms,
+        ..GroupSettings::default()
+    }
+}
+
+fn drawn(random: &mut ChaCha12Rng) -> [u8; 32] {
+    let mut seed = [0; 32];
+    random.fill_bytes(&mut seed);
+    seed
+}
+
+fn open_directories(
+    settings: &Settings,
+    disk: Arc<dyn Disk>,
+    random: &mut ChaCha12Rng,
+) -> Result<LogManager, StartFailure> {
+    let manager_settings = LogManagerSettings {
+        directories: settings.log.dirs.iter().map(PathBuf::from).collect(),
+        metadata_directory: PathBuf::from(&settings.log.metadata_dir),
+        node_id: settings.node.broker_id,
+        cluster_id: settings.node.cluster_id.clone(),
+        free_bytes_min: settings.log.free_bytes_min,
+        file_delete_delay_ms: settings.topic_defaults.file_delete_delay_ms,
+    };
+    let mut unique = || (u128::from(random.next_u64()) << 64) | u128::from(random.next_u64());
+    Ok(LogManager::open(disk, manager_settings, &mut unique)?)
+}
+
+/// Appends what this start says about the cluster: its features if it is new, this broker, and new leader epochs.
+///
+/// An unclean start raises the epochs: a consumer that had read records which a power cut took learns of it (KIP-320).
+fn introduce_broker(
+    controller: &Controller<Deferred>,
+    settings: &Settings,
+    logs: &LogDirectory,
+    now: Now,
+    was_clean: bool,
+) -> Result<(), StartFailure> {
+    let mut directories = logs.manager().directories();
+    directories.retain(|directory| !directory.is_of_metadata_only);
+    let log_dirs: Vec<TopicId> =
+        directories.iter().filter_map(|directory| TopicId::from_base64(&directory.id)).collect();
+    let broker_id = settings.node.broker_id;
+    if controller.image().features().next().is_none() {
+        refuse_twins(logs.manager())?;
+    }
+    // One transaction, so that a crash leaves either all of it or a cluster that is still new.
+    controller.append_at_start(now, |image, random| {
+        if image.features().next().is_some() {
+            return Vec::new();
+        }
+        bootstrap(&BOOTSTRAP_FEATURES, adopt_found_partitions(settings, logs.manager(), random))
+    })?;
+    controller.append_at_start(now, |image, mut random| {
+        let endpoints = settings.network.listeners.iter().map(|listener| {
+            let endpoint = listener.advertised.as_ref().unwrap_or(&listener.endpoint);
+            BrokerEndpoint {
+                name: Arc::from(endpoint.name.as_str()),
+                host: Arc::from(endpoint.host.as_str()),
+                port: endpoint.port,
+                security_protocol: 0,
+            }
+        });
+        let registration = BrokerRegistration {
+            broker_id,
+            incarnation_id: random_uuid(&mut random),
+            broker_epoch: 0,
+            endpoints: endpoints.collect(),
+            features: Vec::new(),
+            rack: settings.node.rack.as_deref().map(Arc::from),
+            fenced: false,
+            in_controlled_shutdown: false,
+            log_dirs,
+            cordoned_log_dirs: Vec::new(),
+        };
+        register_broker(image, registration)
+    })?;
+    controller.append_at_start(now, |image, _| elect_leaders(image, broker_id, was_clean))
+}

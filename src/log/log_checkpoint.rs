@@ -1,0 +1,159 @@
+//! The checkpoints of all log directories: up to where each log is on disk, and where it starts.
+//!
+//! New ones are written beside the old, synced, and put in their place. It must not run a sync itself where others wait for the caller: it
+//! says what is to be synced next, and takes the outcome.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::env::{DiskError, SyncJob};
+use crate::log::checkpoint_file::NextText;
+use crate::log::error::LogError;
+use crate::log::log_directory::LogDirectory;
+use crate::log::log_manager::LogManager;
+use crate::log::offset_checkpoint::Offsets;
+use crate::types::Offset;
+
+/// Checkpoints on their way to the disk. Its job is to be run, and the outcome to be handed to [`LogManager::checkpoint_synced`], until
+/// that gives nothing back.
+#[must_use]
+#[derive(Debug)]
+pub struct Checkpoint {
+    stage: Stage,
+    /// So many moves of deleted folders are on disk when it is.
+    moves: usize,
+    /// What kept the first of the directories from having one.
+    error: Option<LogError>,
+}
+
+#[derive(Debug)]
+enum Stage {
+    /// They lie beside the old ones.
+    Beside(Vec<NextText>),
+    /// They have taken their place in these directories.
+    InPlace(BTreeSet<PathBuf>),
+}
+
+impl Checkpoint {
+    /// What is to be synced next.
+    pub fn job(&self) -> SyncJob {
+        match &self.stage {
+            Stage::Beside(files) => SyncJob::Files {
+                files: files.iter().map(|next| Arc::clone(&next.file)).collect(),
+                directories: Vec::new(),
+            },
+            Stage::InPlace(directories) => {
+                SyncJob::Files { files: Vec::new(), directories: directories.iter().cloned().collect() }
+            }
+        }
+    }
+}
+
+impl LogManager {
+    /// Begins to write recovery points and log starts of all directories.
+    pub fn begin_checkpoint(&self) -> Checkpoint {
+        let online = self.directories.iter().filter(|directory| directory.is_online());
+        self.begin_checkpoint_of(online, self.deleted.moves())
+    }
+
+    /// Takes the outcome of a checkpoint's sync, and gives it back if it needs another. What a directory refused is told at the end, when
+    /// the others have theirs; a failed sync at once.
+    pub fn checkpoint_synced(
+        &self,
+        checkpoint: Checkpoint,
+        result: Result<(), DiskError>,
+    ) -> Result<Option<Checkpoint>, LogError> {
+        let Checkpoint { stage, moves, mut error } = checkpoint;
+        result.map_err(LogError::Sync)?;
+        match stage {
+            Stage::Beside(files) => {
+                let mut directories = BTreeSet::new();
+                for next in files {
+                    match next.take_place(&*self.disk) {
+                        Ok(directory) => drop(directories.insert(directory)),
+                        Err(refusal) => error = error.or(Some(refusal.into())),
+                    }
+                }
+                Ok(Some(Checkpoint { stage: Stage::InPlace(directories), moves, error }))
+            }
+            Stage::InPlace(_) => {
+                if let Some(error) = error {
+                    return Err(error);
+                }
+                self.deleted.synced(moves);
+                Ok(None)
+            }
+        }
+    }
+
+    /// Writes recovery points and log starts of all directories, and waits until they are on disk.
+    pub fn checkpoint(&self) -> Result<(), LogError> {
+        self.complete_checkpoint(self.begin_checkpoint())
+    }
+
+    /// The same for one directory.
+    pub(super) fn checkpoint_directory(&self, directory: &LogDirectory) -> Result<(), LogError> {
+        self.complete_checkpoint(self.begin_checkpoint_of([directory], 0))
+    }
+
+    /// After a recovery everything is on disk: says so at once, or a broker that is killed within a minute of each start would read more
+    /// and more of its logs. A checkpoint that cannot be written costs only that.
+    pub(super) fn note_recovery(&self) -> Result<(), LogError> {
+        if self.directories.iter().all(|directory| directory.was_clean) {
+            return Ok(());
+        }
+        match self.checkpoint() {
+            Err(error @ LogError::Sync(_)) => Err(error),
+            Err(error) => {
+                tracing::warn!(%error, "recovery points could not be written; the next recovery will take longer");
+                Ok(())
+            }
+            Ok(()) => Ok(()),
+        }
+    }
+
+    fn complete_checkpoint(&self, checkpoint: Checkpoint) -> Result<(), LogError> {
+        let mut unfinished = Some(checkpoint);
+        while let Some(checkpoint) = unfinished {
+            let result = checkpoint.job().run(&*self.disk);
+            unfinished = self.checkpoint_synced(checkpoint, result)?;
+        }
+        Ok(())
+    }
+
+    fn begin_checkpoint_of<'a>(
+        &self,
+        directories: impl IntoIterator<Item = &'a LogDirectory>,
+        moves: usize,
+    ) -> Checkpoint {
+        let (mut files, mut error) = (Vec::new(), None);
+        for directory in directories {
+            let (recovery_points, log_starts) = self.offsets_of(directory);
+            match directory.write_checkpoints(&*self.disk, &recovery_points, &log_starts) {
+                Ok(written) => files.extend(written),
+                Err(refusal) => error = error.or(Some(refusal.into())),
+            }
+        }
+        Checkpoint { stage: Stage::Beside(files), moves, error }
+    }
+
+    fn offsets_of(&self, directory: &LogDirectory) -> (Offsets, Offsets) {
+        let (mut recovery_points, mut log_starts) = (Offsets::new(), Offsets::new());
+        for log in self.logs().iter().filter(|log| log.is_in(&directory.path)) {
+            let Some((recovery_point, log_start)) = log.checkpoint() else { continue };
+            recovery_points.insert(log.topic_partition().clone(), recovery_point);
+            if let Some(log_start) = log_start {
+                log_starts.insert(log.topic_partition().clone(), log_start);
+            }
+        }
+        // What is not readable now may be so one day, and needs its lines then.
+        for (partition, log) in self.unreadable.iter().filter(|(_, log)| log.log_directory == directory.path) {
+            recovery_points.insert(partition.clone(), log.recovery_point);
+            if log.log_start > Offset(0) {
+                log_starts.insert(partition.clone(), log.log_start);
+            }
+        }
+        (recovery_points, log_starts)
+    }
+}
