@@ -126,7 +126,7 @@ impl<D> Controller<D> {
         Ok(())
     }
 
-    /// Takes a decision. One without records has nothing to wait for: its response comes back. Else `defer` says what waits for the
+    /// Takes a decision. One without records while nothing else waits has nothing to wait for: its response comes back. Else `defer` says what waits for the
     /// records, until the deadline if there is one, and the caller sees to the sync.
     pub(crate) fn decide<T>(
         &self,
@@ -138,12 +138,17 @@ impl<D> Controller<D> {
         let mut state = self.state();
         let state = &mut *state;
         let ControllerResult { records, response } = decide(state.loader.image(), &mut state.random);
-        if records.is_empty() {
-            return Ok(Decided::Nothing(response));
-        }
-        let required = self.append(now, state, records, usize::MAX)?;
+        let required = if records.is_empty() {
+            None
+        } else {
+            Some(self.append(now, state, records, usize::MAX)?)
+        };
         let image = Arc::clone(state.loader.image());
-        self.waiting().push_back(Waiting { required, image, deadline, deferred: Some(defer(response)) });
+        let mut waiting = self.waiting();
+        // A decision that changes nothing may tell of one that is not on the disk yet.
+        let told_of = waiting.back().map(|last| last.required);
+        let Some(required) = required.or(told_of) else { return Ok(Decided::Nothing(response)) };
+        waiting.push_back(Waiting { required, image, deadline, deferred: Some(defer(response)) });
         Ok(Decided::Appended)
     }
 
@@ -210,8 +215,8 @@ impl<D> Controller<D> {
 
 /// What a decision came to.
 pub(crate) enum Decided<T> {
-    /// Nothing to append: this is the answer.
+    /// Nothing to append, and nothing that is not on the disk: this is the answer.
     Nothing(T),
-    /// Records are appended; what was deferred comes back when they are durable.
+    /// Records are appended, by this decision or one that it tells of; what was deferred comes back when they are durable.
     Appended,
 }

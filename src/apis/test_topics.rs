@@ -409,3 +409,15 @@ fn who_waits_for_a_topic_or_a_producer_id_is_answered_without_it_in_the_end() {
     assert_eq!(response.error_code, ErrorCode::CoordinatorLoadInProgress.code());
     assert!(apis.sync().is_empty(), "nobody is answered twice");
 }
+
+#[test]
+fn a_finding_is_told_when_what_was_found_is_on_the_disk() {
+    let mut apis = TestApis::new();
+    let (first, _) = apis.send(ApiKey::CreateTopics, 7, &creation(vec![new_topic("t", 1)]));
+    let (second, outcome) = apis.send(ApiKey::CreateTopics, 7, &creation(vec![new_topic("t", 1)]));
+    assert!(matches!(outcome.answer, Answer::Later), "that t is there is not on the disk yet");
+    let completions = apis.sync();
+    assert_eq!(completions.iter().map(|completion| completion.ticket).collect::<Vec<_>>(), [first, second]);
+    let (_, outcome) = apis.send(ApiKey::CreateTopics, 7, &creation(vec![new_topic("t", 1)]));
+    assert!(matches!(outcome.answer, Answer::Respond(_)), "now it is, and nobody has to wait");
+}

@@ -3,7 +3,7 @@
 //! Transactions are not served: a transactional id is refused for good, so that no client waits for a coordinator that never comes. It must
 //! not know how ids are kept apart over restarts.
 
-use crate::apis::answer::{Answer, Outcome};
+use crate::apis::answer::{Answer, Completion, Outcome};
 use crate::apis::api_request::ApiRequest;
 use crate::apis::kafka_apis::KafkaApis;
 use crate::error_code::ErrorCode;
@@ -32,8 +32,12 @@ pub(crate) fn handle(apis: &KafkaApis, now: Now, request: &ApiRequest) -> Result
     match if is_first { apis.ask_producer_ids(now) } else { Ok(()) } {
         Ok(()) => Ok(Answer::Retry.into()),
         Err(error) => {
-            apis.producer_ids().take_waiting();
-            Ok(respond(request, Err(error)).into())
+            // Whoever has joined the wait meanwhile hears of it, too.
+            let waiting = apis.producer_ids().take_waiting();
+            let others = waiting.into_iter().filter(|other| other.ticket != request.ticket);
+            let completions =
+                others.map(|other| Completion { ticket: other.ticket, answer: respond(&other, Err(error)) }).collect();
+            Ok(Outcome { answer: respond(request, Err(error)), completions })
         }
     }
 }

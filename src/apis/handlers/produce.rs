@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::apis::answer::{Answer, Completion, Outcome};
+use crate::apis::answer_budget::{AnswerBudget, AnswerTooLong};
 use crate::apis::api_request::{ApiRequest, respond};
 use crate::apis::appended::Appended;
 use crate::apis::delayed_produce::{Awaited, DelayedProduce};
@@ -26,6 +27,9 @@ use crate::zoo::{self, Bug};
 
 /// Why a connection is closed whose client wants no answer.
 const REFUSED_SILENTLY: &str = "acks=0 and an error, of which only the close can tell";
+
+/// What is told of one partition takes about so many bytes while it is worded: what became of it, the same in the answer, and a sentence.
+const TOLD_BYTES: usize = size_of::<PartitionOutcome>() + size_of::<PartitionProduceResponse<'_>>() + 80;
 
 /// When the client wants to be answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,6 +84,9 @@ pub(crate) fn handle(
     request: &ApiRequest,
 ) -> Result<Outcome, DecodeError> {
     let message: ProduceRequest<'_> = request.decode()?;
+    if let Err(too_long) = check_answer_length(&message) {
+        return Ok(Answer::from(too_long).into());
+    }
     if let Err((error, reason)) = check_first_batches(&message) {
         return Ok(refuse_all(request, &message, error, Some(reason)).into());
     }
@@ -216,6 +223,14 @@ fn outcome_of(index: i32, appended: &Appended) -> PartitionOutcome {
 
 fn has_error(outcomes: &[TopicOutcome]) -> bool {
     outcomes.iter().flat_map(|topic| &topic.partitions).any(|partition| !partition.error.is_none())
+}
+
+/// Before anything is appended: six bytes of a request name a partition, and what is told of it takes far more.
+fn check_answer_length(message: &ProduceRequest<'_>) -> Result<(), AnswerTooLong> {
+    let mut budget = AnswerBudget::new();
+    message.topic_data.iter().try_for_each(|topic| {
+        budget.take(topic.partition_data.len().saturating_mul(TOLD_BYTES) + 2 * topic.name.len())
+    })
 }
 
 /// Looks at the front of every partition's records before anything is appended, as Kafka does to learn whether the request is part of a
