@@ -35,8 +35,8 @@ const STEPS_MAX: u64 = 300_000;
 /// The most starts that faults may spoil; then the faults end.
 const FAILED_STARTS_MAX: u32 = 8;
 /// Faults stay until so many records were sent, but no longer than this beyond their time.
-const SENDS_MIN: usize = 3;
-const CHAOS_EXTRA_NS_MAX: u64 = 3 * SECOND;
+const SENDS_MIN: usize = 6;
+const CHAOS_EXTRA_NS_MAX: u64 = 6 * SECOND;
 /// An orderly stop has answered everything within so much simulated time.
 const DRAIN_NS_MAX: u64 = 10 * SECOND;
 /// A broker that goes down in the middle of something does so before one of so many effects on the disk.

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use klamm_sim::capsule::Capsule;
 use klamm_sim::run::run;
 
+#[expect(clippy::disallowed_methods, reason = "a test reads the files of the repository")]
 fn capsules() -> Vec<(PathBuf, Capsule)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("regressions");
     let mut paths: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();

@@ -138,11 +138,7 @@ impl<D> Controller<D> {
         let mut state = self.state();
         let state = &mut *state;
         let ControllerResult { records, response } = decide(state.loader.image(), &mut state.random);
-        let required = if records.is_empty() {
-            None
-        } else {
-            Some(self.append(now, state, records, usize::MAX)?)
-        };
+        let required = if records.is_empty() { None } else { Some(self.append(now, state, records, usize::MAX)?) };
         let image = Arc::clone(state.loader.image());
         let mut waiting = self.waiting();
         // A decision that changes nothing may tell of one that is not on the disk yet.

@@ -350,3 +350,17 @@ fn a_batch_that_flush_messages_wants_on_disk_is_answered_after_its_sync_whatever
     assert!(apis.sync().iter().any(|completion| completion.ticket == ticket));
     assert_eq!(apis.log("a", 0).durable_end_offset().0, 2);
 }
+
+#[test]
+fn a_produce_whose_answer_would_be_too_long_is_closed_before_anything_is_appended() {
+    let mut apis = with_topics();
+    let good = batch(&[1]);
+    let data = PartitionProduceData { index: 0, records: RecordsField::Bytes(&good) };
+    let mut request = produce(1, &good, &good);
+    let nothing = PartitionProduceData { index: 0, records: RecordsField::Null };
+    request.topic_data[0].partition_data = vec![nothing; ANSWER_BYTES_MAX / 200];
+    request.topic_data[0].partition_data[0] = data;
+    let (_, outcome) = apis.send(ApiKey::Produce, 12, &request);
+    assert!(matches!(outcome.answer, Answer::Close(_)));
+    assert_eq!(apis.log("a", 0).log_end_offset().0, 0);
+}

@@ -14,6 +14,12 @@ use crate::conformance::{Clause, Failure, Makers, Outcome, ensure, table};
 use crate::flaw::Flaw;
 
 pub(super) fn clauses<M: Makers>() -> Vec<Clause<M>> {
+    let mut clauses = content_clauses();
+    clauses.extend(name_clauses());
+    clauses
+}
+
+fn content_clauses<M: Makers>() -> Vec<Clause<M>> {
     table! { Clause:
         appended_bytes_are_read, AppendOverwrites,
             "Appends add up, and every byte is read back.";
@@ -41,6 +47,11 @@ pub(super) fn clauses<M: Makers>() -> Vec<Clause<M>> {
             "Two handles of a file see the same bytes, and appends of both go to the end.";
         reopened_file_is_appended_to, AppendOverwrites,
             "Appending to a reopened file goes on at its end.";
+    }
+}
+
+fn name_clauses<M: Makers>() -> Vec<Clause<M>> {
+    table! { Clause:
         list_is_sorted, ListUnsorted,
             "A list is sorted by name and tells kind and length.";
         missing_directory_is_not_found, RemoveMissingSucceeds,

@@ -228,9 +228,10 @@ fn has_error(outcomes: &[TopicOutcome]) -> bool {
 /// Before anything is appended: six bytes of a request name a partition, and what is told of it takes far more.
 fn check_answer_length(message: &ProduceRequest<'_>) -> Result<(), AnswerTooLong> {
     let mut budget = AnswerBudget::new();
-    message.topic_data.iter().try_for_each(|topic| {
-        budget.take(topic.partition_data.len().saturating_mul(TOLD_BYTES) + 2 * topic.name.len())
-    })
+    message
+        .topic_data
+        .iter()
+        .try_for_each(|topic| budget.take(topic.partition_data.len().saturating_mul(TOLD_BYTES) + 2 * topic.name.len()))
 }
 
 /// Looks at the front of every partition's records before anything is appended, as Kafka does to learn whether the request is part of a

@@ -280,12 +280,19 @@ fn a_checkpoint_that_makes_no_sense_costs_only_a_longer_recovery() {
     }
 }
 
+/// A message of magic 1 with neither key nor value, as Kafka 0.10 wrote it.
+fn old_message() -> Vec<u8> {
+    let mut old = vec![0; 12];
+    old[11] = 22;
+    old.extend(0xcc2f_79d9_u32.to_be_bytes());
+    old.extend([&[1, 0][..], &[0; 8], &[0xff; 8]].concat());
+    old
+}
+
 #[test]
 fn records_of_a_broker_before_kafka_0_11_are_left_alone() {
     let disk = filled(3);
-    let mut old = vec![0; 60];
-    old[11] = 48;
-    old[16] = 1;
+    let old = old_message();
     disk.write(path(0, "log"), &old);
     let crashed = disk.crash(everything);
     let manager = open_manager(&crashed, &["/logs"], &small(3), at(0));
@@ -300,9 +307,7 @@ fn a_log_that_cannot_be_read_keeps_its_checkpoints_and_makes_a_shutdown_unclean(
     let disk = MemoryDisk::new();
     drop(open_manager(&disk, &["/logs"], &LogSettings::default(), at(0)));
     disk.create_directory(std::path::Path::new("/logs/topic-0")).unwrap();
-    let mut old = vec![0; 60];
-    old[11] = 48;
-    old[16] = 1;
+    let old = old_message();
     disk.write(path(0, "log"), &old);
     for name in ["recovery-point-offset-checkpoint", "log-start-offset-checkpoint"] {
         disk.write(format!("/logs/{name}"), b"0\n1\ntopic 0 7\n");
@@ -495,13 +500,7 @@ fn a_torn_batch_that_looks_like_an_old_message_is_cut_and_a_true_one_is_kept() {
     disk.write(&first, &torn);
     let (_manager, log) = open(&disk.crash(everything), small(3));
     assert_eq!(log.log_end_offset(), Offset(0));
-    // A message of magic 1 with neither key nor value, as Kafka 0.10 wrote it.
-    let mut old = vec![0; 12];
-    old[11] = 22;
-    let body = [&[1, 0][..], &[0; 8], &[0xff; 8]].concat();
-    old.extend(0xcc2f_79d9_u32.to_be_bytes());
-    old.extend(body);
-    disk.write(&first, &old);
+    disk.write(&first, &old_message());
     let settings = small(3);
     let manager = open_manager(&disk.crash(everything), &["/logs"], &settings, at(0));
     assert!(manager.get(&partition()).is_none());
