@@ -73,8 +73,6 @@ bugs! {
     DamageBelievedAtOnce = "damage believed at once";
     /// A torn batch at the start of a segment is taken for one of an old format, and the partition stays offline.
     TornTakenForOld = "torn batch taken for an old format";
-    /// Records that are gone behind a mark of a clean shutdown are not missed: no new leader epoch tells their readers.
-    LossTakenForClean = "loss behind a clean shutdown not missed";
     /// A fetch gives a piece of a first batch that is too large for a partition which is not the first with data.
     FirstBatchCut = "first batch of a fetch is cut";
 }

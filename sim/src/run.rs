@@ -34,9 +34,6 @@ const STEP_NS: (u64, u64) = (200, 20_000);
 const STEPS_MAX: u64 = 300_000;
 /// The most starts that faults may spoil; then the faults end.
 const FAILED_STARTS_MAX: u32 = 8;
-/// Faults stay until so many records were sent, but no longer than this beyond their time.
-const SENDS_MIN: usize = 6;
-const CHAOS_EXTRA_NS_MAX: u64 = 6 * SECOND;
 /// An orderly stop has answered everything within so much simulated time.
 const DRAIN_NS_MAX: u64 = 10 * SECOND;
 /// A broker that goes down in the middle of something does so before one of so many effects on the disk.
@@ -231,9 +228,6 @@ impl Run {
         self.start();
         let chaos_ends = Instant(self.plan.chaos_ns);
         self.until(chaos_ends, |run| run.producers_are_done());
-        // A run in which nobody got to write anything says nothing: the faults stay until somebody has.
-        let something_is_written = |run: &Run| run.producers_are_done() || run.history.sends() >= SENDS_MIN;
-        self.until(Instant(chaos_ends.0 + CHAOS_EXTRA_NS_MAX), something_is_written);
         let chaos_ns = self.world.now().instant.0;
         self.end_chaos();
         self.finish();
@@ -295,6 +289,7 @@ impl Run {
             self.armed = None;
             self.clocks.resume();
             self.is_calm = true;
+            self.clients.iter_mut().for_each(|seat| seat.client.calm_begins());
             self.phase_began = self.world.now().instant;
             self.wake_all();
         }

@@ -12,6 +12,8 @@ pub(super) const LOOKUP_CHUNK_BYTES: usize = 4096;
 /// What a recovery reads at a time.
 pub(super) const RECOVERY_CHUNK_BYTES: usize = 1 << 20;
 
+/// So often a batch is read that looks damaged.
+const LOOKS_MAX: u32 = 4;
 /// A batch that claims to be longer becomes memory only after its checksum was found to hold.
 const BATCH_BYTES_BELIEVED: usize = 16 << 20;
 
@@ -46,6 +48,9 @@ pub(super) enum Damage {
     /// The index says something else than the batches.
     #[error("the index does not fit the batches")]
     Index,
+    /// The disk says now this, now that.
+    #[error("it is read differently each time")]
+    Unsteady,
     /// Its checksum does not match.
     #[error("its checksum does not match")]
     Checksum,
@@ -76,33 +81,43 @@ pub(super) struct BatchScanner<'a> {
     chunk_bytes: usize,
     chunk: Vec<u8>,
     chunk_at: u64,
+    /// Every header is read twice.
+    is_careful: bool,
 }
 
 impl<'a> BatchScanner<'a> {
     /// A walk from `position`, where a batch starts, to `end`.
     pub(super) fn new(file: &'a dyn DiskFile, position: u64, end: u64, chunk_bytes: usize) -> BatchScanner<'a> {
-        BatchScanner { file, position, end, chunk_bytes, chunk: Vec::new(), chunk_at: 0 }
+        BatchScanner { file, position, end, chunk_bytes, chunk: Vec::new(), chunk_at: 0, is_careful: false }
+    }
+
+    /// Reads every header twice. No checksum covers a batch's base offset and epoch, and what a start believes of them it acts on: it cuts
+    /// off what does not follow.
+    pub(super) fn carefully(self) -> BatchScanner<'a> {
+        BatchScanner { is_careful: true, ..self }
     }
 
     /// The next batch's header.
     pub(super) fn next_header(&mut self) -> Result<Option<LocatedBatch>, ScanError> {
-        self.look_twice(BatchScanner::read_header)
+        self.look_again(BatchScanner::read_header)
     }
 
-    /// What looks damaged is read once more before it is believed: a bit that flips on its way from the disk must cost nobody a record.
-    fn look_twice(
+    /// What looks damaged is read again before it is believed: a bit that flips on its way from the disk must cost nobody a record.
+    fn look_again(
         &mut self,
         look: impl Fn(&mut Self) -> Result<Option<LocatedBatch>, ScanError>,
     ) -> Result<Option<LocatedBatch>, ScanError> {
         let position = self.position;
-        match look(self) {
-            Err(ScanError::Damaged { .. }) if !zoo::is(Bug::DamageBelievedAtOnce) => {
-                self.position = position;
-                self.chunk.clear();
-                look(self)
+        for _ in 1..LOOKS_MAX {
+            match look(self) {
+                Err(ScanError::Damaged { .. }) if !zoo::is(Bug::DamageBelievedAtOnce) => {
+                    self.position = position;
+                    self.chunk.clear();
+                }
+                seen => return seen,
             }
-            seen => seen,
         }
+        look(self)
     }
 
     fn read_header(&mut self) -> Result<Option<LocatedBatch>, ScanError> {
@@ -111,8 +126,11 @@ impl<'a> BatchScanner<'a> {
         }
         let position = self.position;
         let damaged = |reason| ScanError::Damaged { position, reason };
-        let header =
-            BatchHeader::parse(self.bytes(position, BATCH_HEADER_BYTES)?).map_err(|error| damaged(error.into()))?;
+        let bytes = self.bytes(position, BATCH_HEADER_BYTES)?;
+        let header = BatchHeader::parse(bytes).map_err(|error| damaged(error.into()))?;
+        if self.is_careful && !self.is_read_alike(position)? {
+            return Err(damaged(Damage::Unsteady));
+        }
         let batch = LocatedBatch { header, position };
         if batch.end() > self.end {
             return Err(damaged(Damage::Cut));
@@ -127,7 +145,7 @@ impl<'a> BatchScanner<'a> {
 
     /// The next batch with all its bytes, whose checksum holds.
     pub(super) fn next_batch(&mut self) -> Result<Option<(LocatedBatch, RecordBatch<'_>)>, ScanError> {
-        let Some(batch) = self.look_twice(BatchScanner::read_batch)? else { return Ok(None) };
+        let Some(batch) = self.look_again(BatchScanner::read_batch)? else { return Ok(None) };
         let bytes = self.bytes(batch.position, batch.header.total_bytes())?;
         match RecordBatch::parse(bytes) {
             Ok((whole, _)) => Ok(Some((batch, whole))),
@@ -148,6 +166,14 @@ impl<'a> BatchScanner<'a> {
             return Err(damaged(Damage::Checksum));
         }
         Ok(Some(batch))
+    }
+
+    /// Whether the disk says the same of a header when it is asked again.
+    fn is_read_alike(&mut self, position: u64) -> Result<bool, DiskError> {
+        let mut again = [0; BATCH_HEADER_BYTES];
+        let read = self.file.read_at(position, &mut again)?;
+        let first = self.bytes(position, BATCH_HEADER_BYTES)?;
+        Ok(again.get(..read) == Some(first))
     }
 
     /// Whether the checksum of a batch holds, found in small pieces.
@@ -179,9 +205,15 @@ impl<'a> BatchScanner<'a> {
         let skip = match held {
             Some(skip) => skip,
             None => {
-                self.chunk.resize(wanted.max(self.chunk_bytes).min(left), 0);
-                let read = self.file.read_at(position, &mut self.chunk)?;
-                self.chunk.truncate(read);
+                let ahead = wanted.max(self.chunk_bytes).min(left);
+                self.chunk.resize(ahead, 0);
+                let mut read = self.file.read_at(position, &mut self.chunk);
+                if read.is_err() && ahead > wanted {
+                    // What cannot be read further on must not take along what can.
+                    self.chunk.truncate(wanted);
+                    read = self.file.read_at(position, &mut self.chunk);
+                }
+                self.chunk.truncate(read?);
                 self.chunk_at = position;
                 0
             }

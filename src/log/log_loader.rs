@@ -192,7 +192,7 @@ impl LogLoader<'_> {
     fn rebuild_epochs(&self, segments: &mut Segments, epochs: &mut LeaderEpochCache) -> Result<(), LogError> {
         for segment in segments.values_mut() {
             let (file, bytes) = (segment.file()?, segment.bytes());
-            let mut scanner = BatchScanner::new(&*file, 0, bytes, LOOKUP_CHUNK_BYTES);
+            let mut scanner = BatchScanner::new(&*file, 0, bytes, LOOKUP_CHUNK_BYTES).carefully();
             loop {
                 match scanner.next_header() {
                     Ok(Some(batch)) => {
@@ -271,7 +271,7 @@ impl LogLoader<'_> {
         for (base, segment) in segments.range_mut((first, Bound::Excluded(to))) {
             let start = segment.position_before(from)?;
             let (file, bytes) = (segment.file()?, segment.bytes());
-            let mut scanner = BatchScanner::new(&*file, start, bytes, RECOVERY_CHUNK_BYTES);
+            let mut scanner = BatchScanner::new(&*file, start, bytes, RECOVERY_CHUNK_BYTES).carefully();
             loop {
                 match scanner.next_batch() {
                     Ok(Some((located, batch))) if batch.last_offset() >= from && batch.base_offset() < to => {

@@ -21,7 +21,6 @@ use crate::log::partition_metadata_file;
 use crate::log::settings::{LogManagerSettings, LogSettings};
 use crate::log::unified_log::{LogIdentity, UnifiedLog};
 use crate::types::{Now, Offset, TopicId, TopicPartition};
-use crate::zoo::{self, Bug};
 
 type Logs = BTreeMap<TopicPartition, Arc<UnifiedLog>>;
 
@@ -232,7 +231,13 @@ impl LogManager {
         let folder = directory.path.join(partition.to_string());
         self.disk.create_directory(&folder)?;
         let log = self.load_log(now, partition, &folder, directory, settings, KnownOffsets::default())?;
+        let is_left_over = log.topic_id().is_some();
         self.check_topic_id(&log, topic_id)?;
+        if is_left_over {
+            // An attempt before has made it and came to no end: nobody has synced its names.
+            let metadata = partition_metadata_file::open(&*self.disk, &log.directory())?;
+            log.owe_creation(metadata, self.deleted.unsynced());
+        }
         logs.insert(partition.clone(), Arc::clone(&log));
         Ok(log)
     }
@@ -455,7 +460,7 @@ fn note_lost_records(directory: &LogDirectory, recovery_points: &Offsets, loaded
     for (partition, recovery_point) in recovery_points {
         let log = loaded.logs.get(partition).or_else(|| loaded.twins.get(partition));
         let end = log.map_or(Offset(0), |log| log.log_end_offset());
-        if end < *recovery_point && !loaded.unreadable.contains_key(partition) && !zoo::is(Bug::LossTakenForClean) {
+        if end < *recovery_point && !loaded.unreadable.contains_key(partition) {
             let directory_path = directory.path.display();
             tracing::error!(%partition, directory = %directory_path, %end, before = %recovery_point, "records are gone since the shutdown");
             directory.has_lost_records.store(true, Ordering::Relaxed);

@@ -229,7 +229,7 @@ impl LogSegment {
         let last = self.offset_index.last()?;
         let start = last.map_or(0, |entry| u64::from(entry.position));
         let (file, end) = (self.file()?, self.bytes);
-        let mut scanner = BatchScanner::new(&*file, start, end, LOOKUP_CHUNK_BYTES);
+        let mut scanner = BatchScanner::new(&*file, start, end, LOOKUP_CHUNK_BYTES).carefully();
         let mut next_offset = self.base_offset;
         let mut largest = self.time_index.last()?;
         let mut indexed = last.map(|entry| entry.offset);
@@ -288,7 +288,7 @@ impl LogSegment {
     ) -> Result<RecoveredSegment, LogError> {
         let (file, bytes) = (self.file()?, self.bytes);
         self.reset_indexes()?;
-        let mut scanner = BatchScanner::new(&*file, 0, bytes, RECOVERY_CHUNK_BYTES);
+        let mut scanner = BatchScanner::new(&*file, 0, bytes, RECOVERY_CHUNK_BYTES).carefully();
         let mut recovered = RecoveredSegment { next_offset: self.base_offset, was_cut: false, has_gaps: false };
         loop {
             match scanner.next_batch() {

@@ -29,6 +29,11 @@ pub(super) fn read(disk: &dyn Disk, directory: &Path) -> Result<Option<TopicId>,
     }
 }
 
+/// The file, to be synced.
+pub(super) fn open(disk: &dyn Disk, directory: &Path) -> Result<Arc<dyn DiskFile>, DiskError> {
+    disk.open(&directory.join(PARTITION_METADATA), OpenMode::Write)
+}
+
 /// Writes the file without a sync. It is then owed one, before any record is.
 pub(super) fn write(disk: &dyn Disk, directory: &Path, id: TopicId) -> Result<Arc<dyn DiskFile>, DiskError> {
     let file = disk.open(&directory.join(PARTITION_METADATA), OpenMode::CreateEmpty)?;

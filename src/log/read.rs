@@ -152,6 +152,8 @@ impl UnifiedLog {
                     batch.position
                 }
                 Ok(None) => break,
+                // What lies before a sector that cannot be read is served.
+                Err(ScanError::Disk(_)) if checked_to > range.from => return Ok(checked_to),
                 Err(ScanError::Disk(error)) => return Err(error.into()),
                 Err(ScanError::Damaged { position, .. }) => position,
             };

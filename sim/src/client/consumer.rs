@@ -182,7 +182,8 @@ impl Consumer {
             }
             position.unsure_of = None;
             if ended.end_offset < position.offset {
-                if position.losses == context.history.losses() {
+                let is_touched = context.history.destroyed().is_touched(ended.partition);
+                if position.losses == context.history.losses() && !is_touched {
                     let (client, partition) = (self.profile.client, ended.partition);
                     let (read, end) = (position.offset, ended.end_offset);
                     context.history.violate(Violation::EpochEndsEarly { client, partition, read, end });

@@ -56,6 +56,9 @@ pub(crate) trait Client {
     /// Does what can be done now and says when to come again by time alone.
     fn step(&mut self, context: &mut ClientContext<'_>) -> Option<Instant>;
 
+    /// Faults are over: what it does from now on must succeed.
+    fn calm_begins(&mut self) {}
+
     /// Whether all that it set out to do is done.
     fn is_done(&self) -> bool;
 

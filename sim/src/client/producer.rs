@@ -292,10 +292,13 @@ impl Producer {
             // The batch may be on disk all the same: unknown is never "nothing happened".
             error @ (ErrorCode::KafkaStorageError | ErrorCode::RequestTimedOut | ErrorCode::UnknownServerError) => {
                 self.check_cause(context, &batch, error);
+                // What is wrong now is mended in a while: all batches are not to be lost to it.
+                self.link.retry(context);
                 self.outcome_unknown(context, batch);
             }
             error => {
                 self.check_cause(context, &batch, error);
+                self.link.retry(context);
                 batch.sends.into_iter().for_each(|send| context.history.refused(send));
             }
         }
@@ -384,6 +387,11 @@ impl Client for Producer {
                 }
             }
         }
+    }
+
+    /// One more batch: however bad it was, the broker takes records again.
+    fn calm_begins(&mut self) {
+        self.batches_left += 1;
     }
 
     fn is_done(&self) -> bool {
