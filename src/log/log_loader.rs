@@ -59,6 +59,10 @@ impl LogLoader<'_> {
             self.recover_unflushed(&mut segments, &mut producers, &mut epochs)?;
         }
         let mut end = self.find_end(&mut segments, &files)?;
+        if !self.was_clean && end.offset < self.recovery_point {
+            // What was synced is not there: the checkpoints speak of another log, of a topic of the same name that was deleted.
+            return LogLoader { recovery_point: Offset(0), log_start: Offset(0), ..*self }.load();
+        }
         if end.offset < self.log_start || segments.is_empty() {
             segments.values_mut().try_for_each(LogSegment::remove_files)?;
             segments.clear();
@@ -217,14 +221,6 @@ impl LogLoader<'_> {
     ) -> Result<(), LogError> {
         producers.remove_stray_snapshots(&segments.keys().copied().collect())?;
         let to_snapshot: Vec<Offset> = segments.keys().rev().take(2).rev().copied().collect();
-        if self.was_clean && producers.latest_snapshot().is_none() {
-            // Kafka's rule for logs of a broker that knew no snapshots: no scan, nobody is known.
-            for offset in to_snapshot.into_iter().chain([end]) {
-                producers.set_end(offset);
-                producers.take_snapshot()?;
-            }
-            return Ok(());
-        }
         let expiration_ms = self.settings.producer_id_expiration_ms;
         producers.remove_useless_snapshots(log_start, end)?;
         producers.reload(log_start, end, self.now, expiration_ms)?;

@@ -409,7 +409,7 @@ impl LogManager {
             }
         }
         if directory.was_clean {
-            note_lost_records(directory, &recovery_points, &loaded);
+            note_lost_records(directory, &recovery_points, is_wanted, &loaded);
         } else {
             // What was recovered may still lie in memory only; from here on it counts as being on disk.
             self.disk.sync_all(&directory.path)?;
@@ -456,8 +456,13 @@ impl LogManager {
 
 /// Looks whether each log reaches as far as it did at the last, clean shutdown. Folders that are gone, or older copies in their place, lose
 /// records behind the broker's back.
-fn note_lost_records(directory: &LogDirectory, recovery_points: &Offsets, loaded: &LoadedDirectory) {
-    for (partition, recovery_point) in recovery_points {
+fn note_lost_records(
+    directory: &LogDirectory,
+    recovery_points: &Offsets,
+    is_wanted: &dyn Fn(&TopicPartition) -> bool,
+    loaded: &LoadedDirectory,
+) {
+    for (partition, recovery_point) in recovery_points.iter().filter(|(partition, _)| is_wanted(partition)) {
         let log = loaded.logs.get(partition).or_else(|| loaded.twins.get(partition));
         let end = log.map_or(Offset(0), |log| log.log_end_offset());
         if end < *recovery_point && !loaded.unreadable.contains_key(partition) {

@@ -306,11 +306,6 @@ impl ProducerStateManager {
         Ok(Some(file))
     }
 
-    /// The newest snapshot.
-    pub(super) fn latest_snapshot(&self) -> Option<Offset> {
-        self.snapshots.last().copied()
-    }
-
     /// Removes snapshots that belong to no segment, except for the newest if it lies above all of them: a clean shutdown's.
     pub(super) fn remove_stray_snapshots(&mut self, segments: &BTreeSet<Offset>) -> Result<(), DiskError> {
         let strays: Vec<Offset> = self.snapshots.difference(segments).copied().collect();

@@ -1,21 +1,27 @@
 //! Which records lay in bytes that the disk has destroyed, so that the duty is known for each record.
 //!
 //! A record whose bytes are whole must be served. One whose bytes were destroyed may be served as it was, refused, or be cut away by a
-//! recovery, which takes along what lies behind it in its partition; it may never be served as another one. It must not know how the
-//! bytes came to be destroyed.
+//! recovery, which takes along what lies behind it in its partition; it may never be served as another one, only at a higher offset if what
+//! says where its batch begins is among the bytes: no checksum covers that. It must not know how the bytes came to be destroyed.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::path::Path;
 
 use klamm::record::BatchIterator;
 
 use crate::ledger::Destroyed;
 
+/// So many bytes of a batch, from its start, say where it begins.
+const BASE_OFFSET_BYTES: u64 = 8;
+
 /// The offsets of destroyed records.
 #[derive(Debug, Default)]
 pub(crate) struct DestroyedRecords {
     /// By partition, and by the first offset of each destroyed batch: the offset behind its last.
     batches: BTreeMap<i32, BTreeMap<i64, i64>>,
+    /// By partition: the offsets of batches whose base offset was destroyed, which no checksum covers.
+    moved: BTreeMap<i32, Vec<Range<i64>>>,
 }
 
 impl DestroyedRecords {
@@ -30,6 +36,10 @@ impl DestroyedRecords {
                 let end = position + batch.total_bytes() as u64;
                 if position < *to && end > *from {
                     batches.insert(batch.base_offset().0, batch.next_offset().0);
+                    if *from < position + BASE_OFFSET_BYTES {
+                        let offsets = batch.base_offset().0..batch.next_offset().0;
+                        self.moved.entry(partition).or_default().push(offsets);
+                    }
                 }
                 position = end;
             }
@@ -45,6 +55,11 @@ impl DestroyedRecords {
     pub(crate) fn excuses(&self, partition: i32, offset: i64) -> bool {
         let first = self.batches.get(&partition).and_then(|batches| batches.keys().next());
         first.is_some_and(|first| *first <= offset)
+    }
+
+    /// Whether a record may be found at a higher offset than its own: where its batch says that it begins was destroyed.
+    pub(crate) fn may_have_moved(&self, partition: i32, offset: i64) -> bool {
+        self.moved.get(&partition).is_some_and(|moved| moved.iter().any(|offsets| offsets.contains(&offset)))
     }
 
     /// Where a reader goes on to whom an offset is refused: behind its batch if that was destroyed, at the next offset behind a

@@ -36,11 +36,12 @@ impl Acks {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SendId(usize);
 
-/// Those whose records keep their order: the sends of one connection, or of one idempotent producer over all its connections.
+/// Those whose records keep their order: the sends of one connection, or of one idempotent producer, by client and
+/// producer id, over all its connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Lane {
     Connection(u64),
-    Idempotent(u32),
+    Idempotent(u32, i64),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -247,6 +248,9 @@ impl History {
                 }
             }
             (SendOutcome::Acknowledged(offset), Some(place)) if place != (partition, offset) => {
+                if place.0 == partition && place.1 > offset && self.destroyed.may_have_moved(partition, offset) {
+                    return;
+                }
                 self.violate(Violation::AcknowledgedElsewhere { value, partition, offset, found: place.1 });
             }
             (SendOutcome::Refused, Some((partition, offset))) => {
@@ -255,7 +259,7 @@ impl History {
             (SendOutcome::Acknowledged(_) | SendOutcome::Unknown, _) | (SendOutcome::Refused, None) => {}
         }
         let is_unfinished = !matches!(send.outcome, SendOutcome::Acknowledged(_));
-        if is_unfinished && matches!(send.lane, Lane::Idempotent(_)) && !self.destroyed.is_touched(partition) {
+        if is_unfinished && matches!(send.lane, Lane::Idempotent(..)) && !self.destroyed.is_touched(partition) {
             self.violate(Violation::NeverAcknowledged { value });
         }
         // What was not synced is lost by a power cut only.

@@ -29,7 +29,7 @@ fn value(sequence: u32) -> Value {
 
 /// Five records with acks=all at offsets 0 to 4 by an idempotent producer, read twice; one refused; one with acks=1.
 fn correct() -> Vec<Event> {
-    let lane = Lane::Idempotent(1);
+    let lane = Lane::Idempotent(1, 7);
     let mut events: Vec<Event> = (0..5).map(|sequence| Sent { sequence, acks: Acks::All, lane }).collect();
     events.push(Sent { sequence: 5, acks: Acks::All, lane: Lane::Connection(7) });
     events.push(Sent { sequence: 6, acks: Acks::Leader, lane: Lane::Connection(8) });

@@ -183,7 +183,7 @@ impl Producer {
                 builder = builder.producer(id, epoch, *sequence);
                 base_sequence = *sequence;
                 *sequence += i32::try_from(records).unwrap_or(1);
-                Lane::Idempotent(self.profile.client)
+                Lane::Idempotent(self.profile.client, id.0)
             }
             None => Lane::Connection(self.link.identity()?),
         };

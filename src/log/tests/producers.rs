@@ -135,7 +135,7 @@ fn after_a_restart_clean_or_not_the_remembered_batches_of_each_producer_are_know
 #[test]
 fn producers_are_rebuilt_from_the_records_when_snapshots_are_missing_or_damaged() {
     let one = sequenced(0, 0, 1).len() as u32;
-    for damage in 0..3 {
+    for damage in 0..4 {
         let disk = MemoryDisk::new();
         let (manager, log) = open(&disk, LogSettings { segment_bytes: 2 * one, ..LogSettings::default() });
         for sequence in 0..7 {
@@ -148,6 +148,7 @@ fn producers_are_rebuilt_from_the_records_when_snapshots_are_missing_or_damaged(
             let bytes = disk.read(path).unwrap();
             match damage {
                 0 => disk.write(path, &bytes[..bytes.len() / 2]),
+                3 => crate::env::Disk::remove_file(&*disk, path.as_ref()).unwrap(),
                 _ => disk.write(path, b""),
             }
         }

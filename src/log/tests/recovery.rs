@@ -607,3 +607,29 @@ fn a_second_segment_begins_only_when_the_name_of_the_first_is_on_the_disk() {
     fill(&log, 3);
     assert_eq!(log.segments(), 4, "no other roll waits for the disk");
 }
+
+#[test]
+fn a_clean_shutdown_stays_one_when_the_metadata_log_is_loaded_before_the_others() {
+    let disk = MemoryDisk::new();
+    let (manager, log) = open(&disk, small(20));
+    fill(&log, 10);
+    let (first, settings) =
+        (TopicPartition { topic: Arc::from("__cluster_metadata"), partition: PartitionIndex(0) }, Arc::new(small(20)));
+    let metadata = manager.create(at(0), &first, TopicId([1; 16]), Arc::clone(&settings), true).unwrap();
+    append(&metadata, &["a"], Durability::Synced);
+    manager.shutdown(7).unwrap();
+    let restarted = disk.crash(|_, synced, _| synced);
+    let mut manager = LogManager::open(restarted, manager_settings(&["/logs"]), &mut || 1).unwrap();
+    manager.open_metadata_log(at(0), &first, TopicId([1; 16]), Arc::clone(&settings)).unwrap();
+    manager.load(&|_| Arc::clone(&settings), at(0)).unwrap();
+    assert!(manager.directories()[0].was_clean);
+}
+
+#[test]
+fn checkpoints_of_a_deleted_topic_cost_a_new_one_of_the_same_name_no_record() {
+    let disk = filled(3);
+    disk.write("/logs/recovery-point-offset-checkpoint", b"0\n1\ntopic 0 1000\n");
+    disk.write("/logs/log-start-offset-checkpoint", b"0\n1\ntopic 0 900\n");
+    let (_manager, log) = open(&disk.crash(everything), small(3));
+    assert_eq!((log.log_start_offset(), log.log_end_offset()), (Offset(0), Offset(20)));
+}
