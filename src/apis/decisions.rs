@@ -22,9 +22,9 @@ use crate::zoo::{self, Bug};
 const NO_PRODUCER_IDS: ProducerIdsBlock = ProducerIdsBlock { first: ProducerId(0), size: 0 };
 
 impl KafkaApis {
-    /// Has the controller decide. The answer to a decision without records is worded by `word` and given at once; else it is given when
-    /// the records are durable. `refuse` words the answer if nothing could be decided, and if the records are not durable in time: then
-    /// they take effect later.
+    /// Has the controller decide. The answer is worded by `word`, and given when the records are durable; without records, when everything
+    /// that it may tell of is, which is at once if nothing is on its way to the disk. `refuse` words the answer if nothing could be decided,
+    /// and if the records are not durable in time: then they take effect later.
     pub(crate) fn decide<T>(
         &self,
         now: Now,
@@ -54,7 +54,7 @@ impl KafkaApis {
     }
 
     /// Has the controller decide something that this request needs, and handles the request once more when it is durable. `None` if
-    /// there was nothing to append, so that waiting would not help.
+    /// there was nothing to append and nothing is on its way, so that waiting would not help.
     pub(crate) fn decide_and_retry<T>(
         &self,
         now: Now,
