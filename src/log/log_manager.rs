@@ -315,13 +315,26 @@ impl LogManager {
         result.and_then(|sum| Ok(removed.map(|()| sum)?))
     }
 
+    /// Tells the operator when clients begin to be refused, and when they no longer are.
+    fn note_free_space(&self, directory: &LogDirectory, free: u64) {
+        let (is_full, path, minimum) =
+            (free < self.settings.free_bytes_min, directory.path.display(), self.settings.free_bytes_min);
+        match (directory.is_full.swap(is_full, Ordering::Relaxed), is_full) {
+            (false, true) => {
+                tracing::warn!(directory = %path, free, minimum, "the disk is nearly full: producers are refused until there is more space");
+            }
+            (true, false) => tracing::info!(directory = %path, free, "there is space again: producers are served"),
+            (true, true) | (false, false) => {}
+        }
+    }
+
     /// Looks how much space is left. In a directory below the minimum, clients may not append until there is more again. If that cannot be
     /// found out, the last answer holds.
     pub fn check_free_space(&self) {
         for directory in self.directories.iter().filter(|directory| directory.is_online()) {
             let free = self.disk.free_bytes(&directory.path);
             if let Ok(free) = free {
-                directory.is_full.store(free < self.settings.free_bytes_min, Ordering::Relaxed);
+                self.note_free_space(directory, free);
             }
             let was_unknown = directory.is_space_unknown.swap(free.is_err(), Ordering::Relaxed);
             if let Some(error) = free.err().filter(|_| !was_unknown) {
