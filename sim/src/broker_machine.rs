@@ -64,7 +64,6 @@ impl BrokerMachine {
                     handlers: handler_parkers.iter().map(wake).collect(),
                     flusher: wake(&role_parkers[0]),
                     expiry: wake(&role_parkers[1]),
-                    log_keeper: wake(&role_parkers[2]),
                 },
                 quantum: layout.quantum,
                 backlog_tolerated: usize::from(layout.handlers_beside),

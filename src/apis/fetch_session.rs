@@ -251,6 +251,10 @@ impl FetchSessionCache {
     /// Whether there is a free slot for a session of so many partitions. Puts out the sessions unused the longest, if that was long ago;
     /// else, for a slot, the smallest of those that have lived for long if it is smaller than the new one.
     fn make_room(&mut self, now: Instant, partitions: usize) -> bool {
+        if partitions > FETCH_SESSION_PARTITIONS_MAX {
+            // However many others it put out, there would be no room.
+            return false;
+        }
         while self.partitions + partitions > FETCH_SESSION_PARTITIONS_MAX {
             let Some(stale) = self.stalest(now) else { return false };
             self.remove(stale);
@@ -434,5 +438,16 @@ mod tests {
         assert_eq!(known_as(1, vec![], None), None);
         assert_eq!(known_as(2, vec![], Some(&name)), Some(name.clone()));
         assert_eq!(known_as(3, vec![partition(0, 7)], None), Some(name.clone()));
+    }
+
+    #[test]
+    fn a_request_for_more_partitions_than_all_sessions_may_have_puts_no_other_out() {
+        let mut cache = FetchSessionCache::new(10);
+        let one = || (partition(0, 0), None);
+        assert_ne!(cache.open(Instant(0), true, [one()], || 8), 0);
+        let long_after = Instant(0).after(EVICTION_AFTER).after(EVICTION_AFTER);
+        let count = i32::try_from(FETCH_SESSION_PARTITIONS_MAX).unwrap() + 1;
+        assert_eq!(cache.open(long_after, true, (0..count).map(|index| (partition(index, 0), None)), || 10), 0);
+        assert_eq!(cache.len(), 1);
     }
 }

@@ -39,10 +39,11 @@ impl KafkaApis {
         completions
     }
 
-    /// Looks whether the disks have room, asks for syncs that `flush.ms` makes due, and gives what the disk refused another try: logs of
+    /// Looks whether the disks have room and whether a log has failed to sync by itself, asks for syncs that `flush.ms` makes due, and gives what the disk refused another try: logs of
     /// partitions, and groups that could not be read.
     pub fn watch_logs(&self, now: Now) -> Vec<Completion> {
         self.logs.manager().check_free_space();
+        self.replica_manager.stop_if_a_sync_failed();
         self.replica_manager.want_due_syncs(now);
         if zoo::is(Bug::DecisionBeforeFsync) {
             self.replica_manager.want_sync([self.controller.log()]);

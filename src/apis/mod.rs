@@ -28,6 +28,7 @@ mod group_shard; // one coordinator with its log
 mod handlers; // one file per API
 mod kafka_apis; // the dispatcher
 mod diverging_epoch; // where the histories of a client and a log part
+mod leadership; // who leads a partition, as clients see it
 mod log_directory; // topic names and ids, joined with logs
 mod log_upkeep; // syncs, checkpoints, retention
 mod metadata_snapshot; // what stands for the beginning of the metadata log

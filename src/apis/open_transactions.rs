@@ -1,4 +1,4 @@
-//! Ends the transactions that lie open in the logs at a start: Kafka left them so, and Klamm has no coordinator that would end them.
+//! Ends the transactions that lie open in logs that come into use: Kafka left them so, and Klamm has no coordinator that would end them.
 //!
 //! It must not know who wrote them.
 

@@ -103,6 +103,14 @@ impl ReplicaManager {
         self.want_syncs(UnifiedLog::owes_sync);
     }
 
+    /// Stops the broker if a log has made a sync by itself that failed.
+    pub(crate) fn stop_if_a_sync_failed(&self) {
+        for (_, log) in self.logs_where(UnifiedLog::has_failed_sync) {
+            tracing::error!(partition = %log.topic_partition(), "a sync failed: what is on disk is unknown, so the broker must stop; its logs are checked at the next start");
+            self.stop();
+        }
+    }
+
     fn want_syncs(&self, is_wanted: impl Fn(&UnifiedLog) -> bool) {
         let wanted: Vec<_> = self.logs_where(is_wanted).collect();
         self.syncs.want(wanted.iter().map(|(key, log)| (*key, log)));

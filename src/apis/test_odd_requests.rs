@@ -9,6 +9,9 @@ use crate::protocol::messages::describe_configs::{
     DescribeConfigsRequest, DescribeConfigsResource, DescribeConfigsResponse,
 };
 use crate::protocol::messages::describe_groups::DescribeGroupsRequest;
+use crate::protocol::messages::describe_topic_partitions::{
+    DescribeTopicPartitionsRequest, DescribeTopicPartitionsResponse,
+};
 use crate::protocol::messages::fetch::{
     FetchPartition, FetchRequest, FetchResponse, FetchTopic, FetchableTopicResponse,
 };
@@ -363,4 +366,39 @@ fn a_produce_whose_answer_would_be_too_long_is_closed_before_anything_is_appende
     let (_, outcome) = apis.send(ApiKey::Produce, 12, &request);
     assert!(matches!(outcome.answer, Answer::Close(_)));
     assert_eq!(apis.log("a", 0).log_end_offset().0, 0);
+}
+
+#[test]
+fn records_at_fault_are_named_while_the_answer_has_room_for_them() {
+    let mut apis = TestApis::new();
+    apis.create("a", 1, &[("cleanup.policy", "compact")]);
+    let without_keys = batch(&[1; 100]);
+    let data = PartitionProduceData { index: 0, records: RecordsField::Bytes(&without_keys) };
+    let topic = TopicProduceData { name: "a", partition_data: vec![data; 20_000], ..Default::default() };
+    let request = ProduceRequest { acks: 1, timeout_ms: 1_000, topic_data: vec![topic], ..Default::default() };
+    let answer = apis.ask_now(ApiKey::Produce, 12, &request);
+    let answer = answer.read::<ProduceResponse<'_>>();
+    let partitions = &answer.responses[0].partition_responses;
+    assert!(partitions.iter().all(|partition| partition.error_code == ErrorCode::InvalidRecord.code()));
+    let named: Vec<usize> = partitions.iter().map(|partition| partition.record_errors.len()).collect();
+    assert_eq!((named.first(), named.last()), (Some(&100), Some(&0)));
+}
+
+#[test]
+fn a_partition_whose_log_is_offline_has_no_leader() {
+    let mut apis = with_topics();
+    apis.log("a", 0).sync_failed();
+    let response = apis.ask_now(ApiKey::Metadata, 12, &MetadataRequest { topics: None, ..Default::default() });
+    let response = response.read::<MetadataResponse<'_>>();
+    let seen = response.topics.iter().map(|topic| {
+        let partition = &topic.partitions[0];
+        (partition.error_code, partition.leader_id, partition.offline_replicas.clone())
+    });
+    let offline = (ErrorCode::LeaderNotAvailable.code(), -1, vec![1]);
+    assert_eq!(seen.collect::<Vec<_>>(), [offline, (0, 1, vec![])]);
+    let asked = DescribeTopicPartitionsRequest { response_partition_limit: 10, ..Default::default() };
+    let response = apis.ask_now(ApiKey::DescribeTopicPartitions, 0, &asked);
+    let response = response.read::<DescribeTopicPartitionsResponse<'_>>();
+    let leaders = response.topics.iter().map(|topic| topic.partitions[0].leader_id);
+    assert_eq!(leaders.collect::<Vec<_>>(), [-1, 1]);
 }

@@ -3,7 +3,8 @@
 use std::sync::atomic::Ordering;
 
 use super::test_apis::{TestApis, batch};
-use crate::protocol::messages::produce::{PartitionProduceData, ProduceRequest, TopicProduceData};
+use crate::error_code::ErrorCode;
+use crate::protocol::messages::produce::{PartitionProduceData, ProduceRequest, ProduceResponse, TopicProduceData};
 use crate::protocol::{ApiKey, RecordsField};
 
 /// Runs a checkpoint to its end.
@@ -45,4 +46,24 @@ fn a_request_over_many_partitions_waits_for_one_sync() {
     let answered = apis.apis.end_sync(apis.now, round, result);
     assert!(answered.iter().any(|completion| completion.ticket == ticket));
     assert!(apis.apis.begin_sync().is_none(), "one sync is enough");
+}
+
+#[test]
+fn a_log_that_cannot_sync_its_first_name_stops_the_broker() {
+    let mut apis = TestApis::new();
+    apis.create("a", 1, &[("segment.ms", "1")]);
+    let produce = |apis: &mut TestApis, timestamp| {
+        let one = batch(&[timestamp]);
+        let data = PartitionProduceData { index: 0, records: RecordsField::Bytes(&one) };
+        let topic = TopicProduceData { name: "a", partition_data: vec![data], ..Default::default() };
+        let request = ProduceRequest { acks: 1, timeout_ms: 1_000, topic_data: vec![topic], ..Default::default() };
+        let answer = apis.ask_now(ApiKey::Produce, 12, &request);
+        answer.read::<ProduceResponse<'_>>().responses[0].partition_responses[0].error_code
+    };
+    assert_eq!(produce(&mut apis, 1), 0);
+    apis.disk.faults.fails_sync.store(true, Ordering::Relaxed);
+    assert_eq!(produce(&mut apis, 1_000), ErrorCode::KafkaStorageError.code());
+    assert!(!apis.apis.must_stop());
+    apis.apis.watch_logs(apis.now);
+    assert!(apis.apis.must_stop(), "nobody knows what is on the disk");
 }

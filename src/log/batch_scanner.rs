@@ -2,6 +2,8 @@
 //!
 //! It must not know indexes, nor what a damaged batch leads to.
 
+use std::ops::Range;
+
 use crate::env::{DiskError, DiskFile};
 use crate::limits::BATCH_HEADER_BYTES;
 use crate::record::{BatchError, BatchHeader, Crc32c, RecordBatch};
@@ -79,22 +81,21 @@ pub(super) struct BatchScanner<'a> {
     position: u64,
     end: u64,
     chunk_bytes: usize,
-    chunk: Vec<u8>,
-    chunk_at: u64,
-    /// Every header is read twice.
-    is_careful: bool,
+    chunk: Chunk,
+    /// The same, read once more, if every header is read twice.
+    again: Option<Chunk>,
 }
 
 impl<'a> BatchScanner<'a> {
     /// A walk from `position`, where a batch starts, to `end`.
     pub(super) fn new(file: &'a dyn DiskFile, position: u64, end: u64, chunk_bytes: usize) -> BatchScanner<'a> {
-        BatchScanner { file, position, end, chunk_bytes, chunk: Vec::new(), chunk_at: 0, is_careful: false }
+        BatchScanner { file, position, end, chunk_bytes, chunk: Chunk::default(), again: None }
     }
 
     /// Reads every header twice. No checksum covers a batch's base offset and epoch, and what a start believes of them it acts on: it cuts
     /// off what does not follow.
     pub(super) fn carefully(self) -> BatchScanner<'a> {
-        BatchScanner { is_careful: true, ..self }
+        BatchScanner { again: Some(Chunk::default()), ..self }
     }
 
     /// The next batch's header.
@@ -112,7 +113,8 @@ impl<'a> BatchScanner<'a> {
             match look(self) {
                 Err(ScanError::Damaged { .. }) if !zoo::is(Bug::DamageBelievedAtOnce) => {
                     self.position = position;
-                    self.chunk.clear();
+                    self.chunk = Chunk::default();
+                    self.again = self.again.take().map(|_| Chunk::default());
                 }
                 seen => return seen,
             }
@@ -128,7 +130,7 @@ impl<'a> BatchScanner<'a> {
         let damaged = |reason| ScanError::Damaged { position, reason };
         let bytes = self.bytes(position, BATCH_HEADER_BYTES)?;
         let header = BatchHeader::parse(bytes).map_err(|error| damaged(error.into()))?;
-        if self.is_careful && !self.is_read_alike(position)? {
+        if !self.is_read_alike(position)? {
             return Err(damaged(Damage::Unsteady));
         }
         let batch = LocatedBatch { header, position };
@@ -168,12 +170,12 @@ impl<'a> BatchScanner<'a> {
         Ok(Some(batch))
     }
 
-    /// Whether the disk says the same of a header when it is asked again.
+    /// Whether the disk says the same of a header when it is asked again, if it is.
     fn is_read_alike(&mut self, position: u64) -> Result<bool, DiskError> {
-        let mut again = [0; BATCH_HEADER_BYTES];
-        let read = self.file.read_at(position, &mut again)?;
-        let first = self.bytes(position, BATCH_HEADER_BYTES)?;
-        Ok(again.get(..read) == Some(first))
+        let Some(again) = &mut self.again else { return Ok(true) };
+        // In small pieces, so that large batches are not read twice and many small ones come with one read.
+        let second = again.bytes(self.file, position..self.end, BATCH_HEADER_BYTES, LOOKUP_CHUNK_BYTES)?;
+        Ok(second == self.chunk.bytes(self.file, position..self.end, BATCH_HEADER_BYTES, self.chunk_bytes)?)
     }
 
     /// Whether the checksum of a batch holds, found in small pieces.
@@ -196,28 +198,52 @@ impl<'a> BatchScanner<'a> {
 
     /// Bytes of the file from `position` on, `wanted` of them unless the range or the file ends first.
     fn bytes(&mut self, position: u64, wanted: usize) -> Result<&[u8], DiskError> {
-        let left = usize::try_from(self.end.saturating_sub(position)).unwrap_or(usize::MAX);
+        self.chunk.bytes(self.file, position..self.end, wanted, self.chunk_bytes)
+    }
+}
+
+/// Bytes of a file that are held in memory.
+#[derive(Debug, Default)]
+struct Chunk {
+    bytes: Vec<u8>,
+    /// Where they start.
+    at: u64,
+}
+
+impl Chunk {
+    /// The first bytes of `range`, `wanted` of them unless the range or the file ends first. If they are not held, `ahead` bytes are read.
+    fn bytes(
+        &mut self,
+        file: &dyn DiskFile,
+        range: Range<u64>,
+        wanted: usize,
+        ahead: usize,
+    ) -> Result<&[u8], DiskError> {
+        let left = usize::try_from(range.end.saturating_sub(range.start)).unwrap_or(usize::MAX);
         let wanted = wanted.min(left);
-        let held = position
-            .checked_sub(self.chunk_at)
-            .map(|skip| skip as usize)
-            .filter(|skip| skip.checked_add(wanted).is_some_and(|end| end <= self.chunk.len()));
+        let skip = range.start.checked_sub(self.at).and_then(|skip| usize::try_from(skip).ok());
+        let held = skip.filter(|skip| skip.checked_add(wanted).is_some_and(|end| end <= self.bytes.len()));
         let skip = match held {
             Some(skip) => skip,
             None => {
-                let ahead = wanted.max(self.chunk_bytes).min(left);
-                self.chunk.resize(ahead, 0);
-                let mut read = self.file.read_at(position, &mut self.chunk);
-                if read.is_err() && ahead > wanted {
-                    // What cannot be read further on must not take along what can.
-                    self.chunk.truncate(wanted);
-                    read = self.file.read_at(position, &mut self.chunk);
-                }
-                self.chunk.truncate(read?);
-                self.chunk_at = position;
+                self.read(file, range.start, wanted, ahead.min(left))?;
                 0
             }
         };
-        Ok(self.chunk.get(skip..(skip + wanted).min(self.chunk.len())).unwrap_or_default())
+        Ok(self.bytes.get(skip..(skip + wanted).min(self.bytes.len())).unwrap_or_default())
+    }
+
+    /// Holds what the file has at `position` instead: `ahead` bytes, or `wanted` if that is more, or if no more can be read.
+    fn read(&mut self, file: &dyn DiskFile, position: u64, wanted: usize, ahead: usize) -> Result<(), DiskError> {
+        self.bytes.resize(wanted.max(ahead), 0);
+        let mut read = file.read_at(position, &mut self.bytes);
+        if read.is_err() && ahead > wanted {
+            // What cannot be read further on must not take along what can.
+            self.bytes.truncate(wanted);
+            read = file.read_at(position, &mut self.bytes);
+        }
+        self.at = position;
+        self.bytes.truncate(*read.as_ref().unwrap_or(&0));
+        read.map(|_| ())
     }
 }

@@ -117,6 +117,7 @@ struct OffsetSnapshot {
     is_offline: AtomicBool,
     is_deleted: AtomicBool,
     owes_sync: AtomicBool,
+    has_failed_sync: AtomicBool,
 }
 
 /// What a loader hands over to make a log of.
@@ -344,6 +345,11 @@ impl UnifiedLog {
         self.offsets.owes_sync.store(state.owes_sync(), Ordering::Release);
     }
 
+    /// Whether a sync that it made by itself has failed: nobody knows what is on the disk, and the broker must stop.
+    pub fn has_failed_sync(&self) -> bool {
+        self.offsets.has_failed_sync.load(Ordering::Acquire)
+    }
+
     /// The folder it lies in.
     pub fn directory(&self) -> Arc<Path> {
         Arc::clone(&self.lock().directory)
@@ -386,6 +392,7 @@ impl UnifiedLog {
         let synced = self.disk.sync_directory(&state.directory);
         if synced.is_err() {
             self.set_status(state, LogStatus::Offline);
+            self.offsets.has_failed_sync.store(true, Ordering::Release);
         }
         synced
     }

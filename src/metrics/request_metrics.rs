@@ -61,6 +61,18 @@ impl Histogram {
         self.sum_ns.fetch_add(ns, Ordering::Relaxed);
         self.buckets[bucket.min(BUCKETS - 1)].fetch_add(1, Ordering::Relaxed);
     }
+
+    /// Upper bound of the bucket in which the value lies that `percent` of all do not exceed.
+    fn quantile_us(&self, percent: u64) -> u64 {
+        let counts: Vec<u64> = self.buckets.iter().map(|bucket| bucket.load(Ordering::Relaxed)).collect();
+        let rank = (counts.iter().sum::<u64>() * percent).div_ceil(100);
+        let reaches = |seen: &mut u64, count: &u64| {
+            *seen += count;
+            Some(*seen)
+        };
+        let bucket = counts.iter().scan(0, reaches).take_while(|seen| *seen < rank).count();
+        if rank == 0 { 0 } else { 1 << bucket }
+    }
 }
 
 impl RequestMetrics {
@@ -84,11 +96,19 @@ impl RequestMetrics {
 
     /// Requests counted for an API and the nanoseconds that they spent in a phase.
     pub fn totals(&self, api_key: i16, phase: RequestPhase) -> (u64, u64) {
-        let histogram =
-            usize::try_from(api_key).ok().and_then(|key| self.apis.get(key)).map(|phases| &phases[phase as usize]);
-        histogram.map_or((0, 0), |histogram| {
+        self.histogram(api_key, phase).map_or((0, 0), |histogram| {
             (histogram.count.load(Ordering::Relaxed), histogram.sum_ns.load(Ordering::Relaxed))
         })
+    }
+
+    /// Microseconds that so many in a hundred requests of an API did not exceed in a phase, rounded up to a power of two. 0 if there were none.
+    pub fn microseconds_max(&self, api_key: i16, phase: RequestPhase, percent: u64) -> u64 {
+        self.histogram(api_key, phase).map_or(0, |histogram| histogram.quantile_us(percent))
+    }
+
+    fn histogram(&self, api_key: i16, phase: RequestPhase) -> Option<&Histogram> {
+        let phases = usize::try_from(api_key).ok().and_then(|key| self.apis.get(key));
+        phases.map(|phases| &phases[phase as usize])
     }
 }
 
@@ -111,7 +131,20 @@ mod tests {
         assert_eq!(metrics.totals(1, RequestPhase::Total), (1, 90));
         assert_eq!(sum, 90);
         assert_eq!(metrics.totals(1, RequestPhase::Remote), (1, 30));
+        assert_eq!(metrics.microseconds_max(1, RequestPhase::Total, 99), 1);
         metrics.record(-1, [Instant(0); 6]);
         assert_eq!(metrics.totals(-1, RequestPhase::Total), (0, 0));
+    }
+
+    #[test]
+    fn a_bound_leaves_out_the_share_of_requests_that_it_may() {
+        let metrics = RequestMetrics::new();
+        for request in 0..100 {
+            let total_us = if request < 98 { 100 } else { 5_000 };
+            metrics.record(0, [0, 0, 0, 0, 0, total_us * 1_000].map(Instant));
+        }
+        let bound = |percent| metrics.microseconds_max(0, RequestPhase::Total, percent);
+        assert_eq!((bound(98), bound(99), bound(100)), (128, 8192, 8192));
+        assert_eq!(metrics.microseconds_max(7, RequestPhase::Total, 99), 0);
     }
 }

@@ -63,16 +63,18 @@ impl Body {
     /// Takes what belongs to it from `source`; says how much that is.
     fn take(&mut self, source: &[u8]) -> usize {
         let taken = source.len().min(self.missing_bytes());
+        self.make_room(taken);
         self.received.extend_from_slice(&source[..taken]);
         taken
     }
 
-    /// Makes room for one more read if there is none.
-    fn grow(&mut self) {
+    /// Makes room for so many more bytes, and for as many behind them as those that are there warrant.
+    fn make_room(&mut self, more: usize) {
         let received = self.received.len();
-        if received == self.received.capacity() {
-            let bytes = self.bytes.min(received.saturating_mul(BODY_GROWTH).max(BODY_BYTES_AT_ONCE));
-            self.received.reserve_exact(bytes.saturating_sub(received));
+        let needed = received + more;
+        if needed > self.received.capacity() {
+            let bytes = self.bytes.min(needed.saturating_mul(BODY_GROWTH).max(BODY_BYTES_AT_ONCE));
+            self.received.reserve_exact(bytes.max(needed) - received);
         }
     }
 }
@@ -148,7 +150,7 @@ impl NetworkReceive {
     fn read_once(&mut self, connection: &mut impl Connection, scratch: &mut [u8]) -> io::Result<usize> {
         match &mut self.body {
             Some(body) if body.missing_bytes() >= scratch.len() => {
-                body.grow();
+                body.make_room(1);
                 let read = connection.read_behind(&mut body.received)?;
                 // A vector may hold more than was asked for.
                 if body.received.len() > body.bytes {
@@ -217,6 +219,19 @@ mod tests {
             assert_eq!(received, bytes);
             // One more for what a scratch held beyond the prefix.
             assert!(info.count_total <= allocations + 1, "{bytes} bytes cost {} allocations", info.count_total);
+        }
+    }
+
+    #[test]
+    fn a_frame_takes_no_more_memory_than_its_own_length() {
+        for bytes in [10, BODY_BYTES_AT_ONCE + 8_000, (1 << 20) + 500] {
+            let mut connection = ScriptedConnection::new(&frame(bytes), &[]);
+            let pool = MemoryPool::new(None, Vec::new());
+            let (mut scratch, mut receive) = (vec![0; 16 << 10], NetworkReceive::default());
+            let received = receive.read_from(&mut connection, &mut scratch, 100 << 20, &pool, NO_LIMIT).unwrap();
+            let Received::Frame(whole) = received else { panic!("{received:?}") };
+            let held = whole.try_into_mut().map(|whole| whole.capacity()).unwrap();
+            assert!(held <= bytes.max(64), "{bytes} bytes hold {held}");
         }
     }
 

@@ -18,9 +18,9 @@ mod mio_selector;
 mod parker;
 mod process;
 mod real_file;
+mod signals;
 mod start;
 mod system_clock;
-mod termination;
 mod threads;
 
 pub use descriptor_limit::raise_descriptor_limit;
@@ -32,6 +32,6 @@ pub use mio_network::MioNetwork;
 pub use mio_selector::MioSelector;
 pub use parker::Parker;
 pub use process::{read_text, start_logging, variables};
+pub use signals::{Signals, Wish};
 pub use start::run;
 pub use system_clock::SystemClock;
-pub use termination::Termination;

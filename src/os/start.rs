@@ -9,7 +9,7 @@ use std::time::Duration;
 use super::kernel_version::check_kernel;
 use super::threads::{Countdown, Phase, exit_at_once, run_acceptor, run_handler, run_processor, run_role, wake_all};
 use super::{
-    FileDisk, MioNetwork, MioSelector, Parker, SystemClock, Termination, raise_descriptor_limit, seed_from_system,
+    FileDisk, MioNetwork, MioSelector, Parker, Signals, SystemClock, Wish, raise_descriptor_limit, seed_from_system,
 };
 use crate::config::{Layers, Settings, StaticConfig};
 use crate::env::{Clock, Disk, Wake};
@@ -18,13 +18,13 @@ use crate::server::{Broker, BrokerEnvironment, Ending, RoleWakers, StartError};
 /// How long the end waits for requests in work. Members of groups that wait for others are not worth more.
 const DRAIN_MAX: Duration = Duration::from_secs(5);
 
-/// Runs a broker until SIGTERM or SIGINT.
+/// Runs a broker until SIGTERM or SIGINT. SIGUSR1 has it say where requests spend their time.
 pub fn run(fixed: StaticConfig) -> Result<(), StartError> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
     let disk: Arc<dyn Disk> = Arc::new(FileDisk::new());
     let system = |source| StartError::System { source };
     check_kernel().map_err(system)?;
-    let mut termination = Termination::install().map_err(system)?;
+    let mut signals = Signals::install().map_err(system)?;
     raise_descriptor_limit().map_err(system)?;
     let settings = Settings::resolve(Layers { fixed: &fixed, dynamic: &Default::default() });
     let log_dirs = settings.log.dirs.join(", ");
@@ -50,7 +50,9 @@ pub fn run(fixed: StaticConfig) -> Result<(), StartError> {
         .collect();
     let running = Running::spawn(broker, &parkers, disk, clock);
     tracing::info!(listeners = addresses.join(", "), log_dirs, version = env!("CARGO_PKG_VERSION"), "Klamm is ready");
-    termination.wait(None).map_err(system)?;
+    while signals.wait().map_err(system)? != Wish::End {
+        running.ending.log_request_times();
+    }
     tracing::info!("stopping: requests in work are answered first");
     running.end()?;
     tracing::info!("stopped");
@@ -75,7 +77,6 @@ impl Parkers {
             handlers: self.handlers.iter().map(|parker| Arc::clone(parker) as Arc<dyn Wake>).collect(),
             flusher: role(0),
             expiry: role(1),
-            log_keeper: role(2),
         }
     }
 }

@@ -31,8 +31,6 @@ pub struct RoleWakers {
     pub flusher: Arc<dyn Wake>,
     /// The role that watches deadlines.
     pub expiry: Arc<dyn Wake>,
-    /// The role that keeps the logs.
-    pub log_keeper: Arc<dyn Wake>,
 }
 
 /// The world that a broker lives in.
@@ -97,9 +95,14 @@ impl Ending {
         self.apis.must_stop()
     }
 
+    /// Says in the log where requests have spent their time so far.
+    pub fn log_request_times(&self) {
+        log_request_times(&self.metrics);
+    }
+
     /// Says where requests spent their time, syncs everything and marks the logs as cleanly shut down. To be called when every role has ended; waits for the disk.
     pub fn shut_down(&self) -> Result<(), StartFailure> {
-        log_request_times(&self.metrics);
+        self.log_request_times();
         self.apis.shut_down()
     }
 }

@@ -125,21 +125,33 @@ mod tests {
         (Arc::clone(&quotas), LimitsInForce::new(quotas, Arc::new(settings.clone())))
     }
 
-    #[test]
-    fn each_limit_that_changes_at_run_time_is_in_force_when_the_new_settings_are_followed() {
+    /// Of `arrivals` connections to the only listener at once: how many are held back, and what became of them.
+    fn arrive(quotas: &ConnectionQuotas, arrivals: u32) -> (usize, Vec<String>) {
         let here = IpAddr::from([127, 0, 0, 1]);
-        let cases = [("max.connections", "0"), ("max.connections.per.ip", "0"), ("max.connection.creation.rate", "0")];
-        let free = || {
-            let (quotas, _) = at_start(&settings(&[]));
-            let held = quotas.record_arrival(0, Now::default());
-            (held, format!("{:?}", quotas.admit(0, here)))
-        };
-        for (key, value) in cases {
+        let held = (0..arrivals).filter(|_| quotas.record_arrival(0, Now::default()).is_some()).count();
+        (held, (0..arrivals).map(|_| format!("{:?}", quotas.admit(0, here))).collect())
+    }
+
+    #[test]
+    fn each_limit_that_changes_at_run_time_counts_as_it_says_when_the_new_settings_are_followed() {
+        let cases = [
+            ("max.connections", "Full"),
+            ("listener.name.plaintext.max.connections", "Full"),
+            ("max.connections.per.ip", "TooManyFromAddress"),
+        ];
+        for (key, refused) in cases {
             let (quotas, mut limits) = at_start(&settings(&[]));
-            limits.follow(settings(&[(key, value)]));
-            let held = quotas.record_arrival(0, Now::default());
-            let seen = (held, format!("{:?}", quotas.admit(0, here)));
-            assert_ne!(seen, free(), "{key} changes nothing");
+            limits.follow(settings(&[(key, "2")]));
+            let admissions = ["Admitted", "Admitted", refused].map(str::to_owned).to_vec();
+            assert_eq!(arrive(&quotas, 3), (0, admissions), "{key}");
+            limits.follow(settings(&[]));
+            assert_eq!(arrive(&quotas, 1).1, ["Admitted"], "{key} is lifted again");
+        }
+        for key in ["max.connection.creation.rate", "listener.name.plaintext.max.connection.creation.rate"] {
+            let (quotas, mut limits) = at_start(&settings(&[]));
+            assert_eq!(arrive(&quotas, 100).0, 0, "{key}");
+            limits.follow(settings(&[(key, "1")]));
+            assert_eq!(arrive(&quotas, 3).0, 3, "{key} counts what came before it");
         }
     }
 }

@@ -19,7 +19,7 @@ use crate::types::{Now, Ticket};
 
 type Results = ItemResults<(i8, Arc<str>), ()>;
 
-/// Replaces what can be replaced; the settings hold when it answers.
+/// Replaces what can be replaced. The settings hold when it answers, unless it had to answer that the disk takes too long.
 pub(crate) fn handle(apis: &KafkaApis, now: Now, request: &ApiRequest) -> Result<Outcome, DecodeError> {
     let message: AlterConfigsRequest<'_> = request.decode()?;
     let resources: Vec<AlterConfigsResource> = message.resources.iter().map(asked).collect();

@@ -1,4 +1,4 @@
-//! CreateTopics: makes topics, and answers when they can be used: their records are durable and their logs exist.
+//! CreateTopics: makes topics, and answers when their records are durable. By then their logs exist, unless the disk has refused one.
 //!
 //! It must not know how topics are stored.
 

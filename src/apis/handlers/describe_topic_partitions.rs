@@ -33,7 +33,7 @@ pub(crate) fn handle(apis: &KafkaApis, request: &ApiRequest) -> Result<Outcome, 
     let limit = limit.min(apis.settings().request.described_partitions_max).max(1);
     let first = message.cursor.as_ref().map_or(0, |cursor| cursor.partition_index);
     let start_of = |name: &str| if name == from { PartitionIndex(first) } else { PartitionIndex(0) };
-    let response = page(&image, &names, start_of, limit);
+    let response = page(apis, &image, &names, start_of, limit);
     Ok(request.respond(&response).into())
 }
 
@@ -55,6 +55,7 @@ fn refuse<'a>(message: &DescribeTopicPartitionsRequest<'a>) -> DescribeTopicPart
 
 /// As many partitions as fit, and a cursor to the first that does not.
 fn page<'a>(
+    apis: &KafkaApis,
     image: &'a MetadataImage,
     names: &BTreeSet<&'a str>,
     start_of: impl Fn(&str) -> PartitionIndex,
@@ -72,7 +73,8 @@ fn page<'a>(
             continue;
         };
         let mut partitions = topic.partitions.range(start_of(name)..);
-        let described: Vec<_> = partitions.by_ref().take(left).map(describe_partition).collect();
+        let described: Vec<_> =
+            partitions.by_ref().take(left).map(|one| describe_partition(apis, topic, one)).collect();
         left -= described.len();
         response.topics.push(described_topic(topic, described));
         if let Some((next, _)) = partitions.next() {
@@ -112,19 +114,21 @@ fn missing(name: &str) -> DescribeTopicPartitionsResponseTopic<'_> {
 }
 
 fn describe_partition(
+    apis: &KafkaApis,
+    topic: &TopicImage,
     (index, partition): (&PartitionIndex, &PartitionRegistration),
 ) -> DescribeTopicPartitionsResponsePartition {
     let ids = |brokers: &[BrokerId]| brokers.iter().map(|broker| broker.0).collect::<Vec<i32>>();
-    let error = if partition.leader.is_none() { ErrorCode::LeaderNotAvailable } else { ErrorCode::None };
+    let leadership = apis.leadership(topic.topic_id, *index, partition);
     DescribeTopicPartitionsResponsePartition {
-        error_code: error.code(),
+        error_code: leadership.error.code(),
         partition_index: index.0,
-        leader_id: partition.leader.map_or(-1, |leader| leader.0),
+        leader_id: leadership.leader_id,
         leader_epoch: partition.leader_epoch.0,
         replica_nodes: ids(&partition.replicas),
         isr_nodes: ids(&partition.isr),
         eligible_leader_replicas: Some(Vec::new()),
         last_known_elr: Some(Vec::new()),
-        offline_replicas: Vec::new(),
+        offline_replicas: leadership.offline_replicas,
     }
 }

@@ -50,7 +50,7 @@ pub(crate) fn handle(apis: &KafkaApis, now: Now, request: &ApiRequest) -> Result
     }
     let (host, port) = apis.advertised(request);
     let settings = apis.settings();
-    let mut topics = describe(&image, &asked);
+    let mut topics = describe(apis, &image, &asked);
     if message.include_topic_authorized_operations {
         let known = topics.iter_mut().filter(|topic| topic.name.is_some());
         known.for_each(|topic| topic.topic_authorized_operations = TOPIC_OPERATIONS);
@@ -120,17 +120,17 @@ fn missing_topics(
     missing.filter(|_| is_allowed).map(|name| Arc::from(*name)).collect()
 }
 
-fn describe<'a>(image: &'a MetadataImage, asked: &Asked<'a>) -> Vec<MetadataResponseTopic<'a>> {
+fn describe<'a>(apis: &KafkaApis, image: &'a MetadataImage, asked: &Asked<'a>) -> Vec<MetadataResponseTopic<'a>> {
     match asked {
-        Asked::All => image.topics().map(|topic| described(topic)).collect(),
-        Asked::Names(names) => names.iter().map(|name| describe_name(image, name)).collect(),
-        Asked::Ids(ids) => ids.iter().map(|id| describe_id(image, *id)).collect(),
+        Asked::All => image.topics().map(|topic| described(apis, topic)).collect(),
+        Asked::Names(names) => names.iter().map(|name| describe_name(apis, image, name)).collect(),
+        Asked::Ids(ids) => ids.iter().map(|id| describe_id(apis, image, *id)).collect(),
     }
 }
 
-fn describe_id(image: &MetadataImage, topic_id: TopicId) -> MetadataResponseTopic<'_> {
+fn describe_id<'a>(apis: &KafkaApis, image: &'a MetadataImage, topic_id: TopicId) -> MetadataResponseTopic<'a> {
     match image.topic_by_id(topic_id) {
-        Some(topic) => described(topic),
+        Some(topic) => described(apis, topic),
         None => MetadataResponseTopic {
             error_code: ErrorCode::UnknownTopicId.code(),
             name: None,
@@ -140,9 +140,9 @@ fn describe_id(image: &MetadataImage, topic_id: TopicId) -> MetadataResponseTopi
     }
 }
 
-fn describe_name<'a>(image: &'a MetadataImage, name: &'a str) -> MetadataResponseTopic<'a> {
+fn describe_name<'a>(apis: &KafkaApis, image: &'a MetadataImage, name: &'a str) -> MetadataResponseTopic<'a> {
     if let Some(topic) = image.topic(name) {
-        return described(topic);
+        return described(apis, topic);
     }
     let error = match validate_topic_name(name) {
         Ok(()) => ErrorCode::UnknownTopicOrPartition,
@@ -156,27 +156,33 @@ fn describe_name<'a>(image: &'a MetadataImage, name: &'a str) -> MetadataRespons
     }
 }
 
-fn described(topic: &TopicImage) -> MetadataResponseTopic<'_> {
+fn described<'a>(apis: &KafkaApis, topic: &'a TopicImage) -> MetadataResponseTopic<'a> {
+    let partitions = topic.partitions.iter();
     MetadataResponseTopic {
         error_code: ErrorCode::None.code(),
         name: Some(&topic.name),
         topic_id: topic.topic_id,
         is_internal: is_internal_topic(&topic.name),
-        partitions: topic.partitions.iter().map(|(index, partition)| describe_partition(*index, partition)).collect(),
+        partitions: partitions.map(|(index, partition)| describe_partition(apis, topic, *index, partition)).collect(),
         ..Default::default()
     }
 }
 
-fn describe_partition(index: PartitionIndex, partition: &PartitionRegistration) -> MetadataResponsePartition {
+fn describe_partition(
+    apis: &KafkaApis,
+    topic: &TopicImage,
+    index: PartitionIndex,
+    partition: &PartitionRegistration,
+) -> MetadataResponsePartition {
     let ids = |brokers: &[BrokerId]| brokers.iter().map(|broker| broker.0).collect::<Vec<i32>>();
-    let error = if partition.leader.is_none() { ErrorCode::LeaderNotAvailable } else { ErrorCode::None };
+    let leadership = apis.leadership(topic.topic_id, index, partition);
     MetadataResponsePartition {
-        error_code: error.code(),
+        error_code: leadership.error.code(),
         partition_index: index.0,
-        leader_id: partition.leader.map_or(-1, |leader| leader.0),
+        leader_id: leadership.leader_id,
         leader_epoch: partition.leader_epoch.0,
         replica_nodes: ids(&partition.replicas),
         isr_nodes: ids(&partition.isr),
-        offline_replicas: Vec::new(),
+        offline_replicas: leadership.offline_replicas,
     }
 }

@@ -30,6 +30,11 @@ const REFUSED_SILENTLY: &str = "acks=0 and an error, of which only the close can
 
 /// What is told of one partition takes about so many bytes while it is worded: what became of it, the same in the answer, and a sentence.
 const TOLD_BYTES: usize = size_of::<PartitionOutcome>() + size_of::<PartitionProduceResponse<'_>>() + 80;
+/// And of one record at fault, beside the sentence, which is there twice while the answer is encoded.
+const RECORD_ERROR_BYTES: usize = size_of::<RecordError>() + size_of::<BatchIndexAndErrorMessage<'_>>();
+
+/// A record at fault: its place in the batch, and what is wrong.
+type RecordError = (i32, Option<String>);
 
 /// When the client wants to be answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,7 +63,7 @@ pub(crate) struct PartitionOutcome {
     base_offset: i64,
     log_append_time_ms: i64,
     log_start_offset: i64,
-    record_errors: Vec<(i32, Option<String>)>,
+    record_errors: Vec<RecordError>,
     message: Option<String>,
 }
 
@@ -84,9 +89,10 @@ pub(crate) fn handle(
     request: &ApiRequest,
 ) -> Result<Outcome, DecodeError> {
     let message: ProduceRequest<'_> = request.decode()?;
-    if let Err(too_long) = check_answer_length(&message) {
-        return Ok(Answer::from(too_long).into());
-    }
+    let budget = match budget_for_errors(&message) {
+        Ok(budget) => budget,
+        Err(too_long) => return Ok(Answer::from(too_long).into()),
+    };
     if let Err((error, reason)) = check_first_batches(&message) {
         return Ok(refuse_all(request, &message, error, Some(reason)).into());
     }
@@ -104,6 +110,7 @@ pub(crate) fn handle(
         local,
         request,
         durability,
+        budget,
         unsynced: Vec::new(),
         awaited: Vec::new(),
         completions: Vec::new(),
@@ -135,6 +142,8 @@ struct Produce<'a> {
     local: &'a mut RequestLocal,
     request: &'a ApiRequest,
     durability: Durability,
+    /// What the answer may still say of single records.
+    budget: AnswerBudget,
     /// What wants a sync when all is appended.
     unsynced: Vec<Arc<Partition>>,
     awaited: Vec<Awaited>,
@@ -202,10 +211,17 @@ impl Produce<'_> {
                 }
                 let mut outcome = PartitionOutcome::failed(data.index, refusal.error, refusal.message);
                 outcome.log_start_offset = refusal.log_start_offset.0;
-                outcome.record_errors = refusal.record_errors;
+                outcome.record_errors = self.afford(refusal.record_errors);
                 outcome
             }
         }
+    }
+
+    /// The records at fault, or none where the answer has no room for them: what became of the batch is told in any case.
+    fn afford(&mut self, errors: Vec<RecordError>) -> Vec<RecordError> {
+        let sentences = errors.iter().filter_map(|(_, sentence)| sentence.as_ref()).map(String::len).sum::<usize>();
+        let bytes = errors.len() * RECORD_ERROR_BYTES + 2 * sentences;
+        if self.budget.take(bytes).is_ok() { errors } else { Vec::new() }
     }
 }
 
@@ -225,13 +241,14 @@ fn has_error(outcomes: &[TopicOutcome]) -> bool {
     outcomes.iter().flat_map(|topic| &topic.partitions).any(|partition| !partition.error.is_none())
 }
 
-/// Before anything is appended: six bytes of a request name a partition, and what is told of it takes far more.
-fn check_answer_length(message: &ProduceRequest<'_>) -> Result<(), AnswerTooLong> {
+/// What is left for errors of single records. Known before anything is appended: six bytes of a request name a partition, and what is told of
+/// it takes far more.
+fn budget_for_errors(message: &ProduceRequest<'_>) -> Result<AnswerBudget, AnswerTooLong> {
     let mut budget = AnswerBudget::new();
-    message
-        .topic_data
-        .iter()
-        .try_for_each(|topic| budget.take(topic.partition_data.len().saturating_mul(TOLD_BYTES) + 2 * topic.name.len()))
+    for topic in &message.topic_data {
+        budget.take(topic.partition_data.len().saturating_mul(TOLD_BYTES) + 2 * topic.name.len())?;
+    }
+    Ok(budget)
 }
 
 /// Looks at the front of every partition's records before anything is appended, as Kafka does to learn whether the request is part of a
