@@ -75,6 +75,8 @@ bugs! {
     TornTakenForOld = "torn batch taken for an old format";
     /// A fetch gives a piece of a first batch that is too large for a partition which is not the first with data.
     FirstBatchCut = "first batch of a fetch is cut";
+    /// Who has read up to the end of a log and fetches there is told that there is no such offset.
+    EndOutOfRange = "the end of the log is out of range";
 }
 
 #[cfg(feature = "zoo")]

@@ -3,7 +3,6 @@
 //! It must not know clients or what is checked.
 
 use std::net::SocketAddr;
-use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 
 use klamm::config::StaticConfig;
@@ -12,6 +11,7 @@ use klamm::server::{Broker, BrokerEnvironment, Ending, RoleWakers, StartError};
 
 use crate::actor::Actor;
 use crate::keyed::Site;
+use crate::panics::{Panic, unless_panicked};
 use crate::sim_disk::SimDisk;
 use crate::sim_network::SimNetwork;
 use crate::sim_parker::SimParker;
@@ -113,7 +113,7 @@ impl BrokerMachine {
     }
 
     /// Steps one role. Says what it panicked with, if it did: the broker must then be forgotten, not dropped.
-    pub(crate) fn step(&mut self, number: usize) -> Result<(), String> {
+    pub(crate) fn step(&mut self, number: usize) -> Result<(), Panic> {
         let (disk, now) = (&self.disk, self.world.now());
         match self.actors.get_mut(number) {
             Some(actor) => unless_panicked(|| {
@@ -136,7 +136,7 @@ impl BrokerMachine {
     }
 
     /// Begins to stop in order: nothing new is accepted or read, and what waits for data is answered.
-    pub(crate) fn begin_drain(&mut self) -> Result<(), String> {
+    pub(crate) fn begin_drain(&mut self) -> Result<(), Panic> {
         self.actors.iter_mut().for_each(Actor::begin_drain);
         unless_panicked(|| self.ending.drain(self.world.now()))
     }
@@ -155,12 +155,4 @@ impl BrokerMachine {
     pub(crate) fn crash(self, crash: Crash) {
         self.world.crash(crash);
     }
-}
-
-/// What `run` returns, or the message of its panic.
-pub(crate) fn unless_panicked<T>(run: impl FnOnce() -> T) -> Result<T, String> {
-    panic::catch_unwind(AssertUnwindSafe(run)).map_err(|payload| {
-        let text = payload.downcast_ref::<&str>().map(ToString::to_string);
-        text.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap_or_default()
-    })
 }

@@ -25,6 +25,8 @@ pub struct CrashPoints {
     pub recovery_effects: u64,
     /// Runs made.
     pub runs: u64,
+    /// Runs in which the broker did not go down where it should have.
+    pub missed: u64,
     /// Broken promises: the effects before which the broker went down, and what was found.
     pub violations: Vec<(Vec<u64>, Violation)>,
 }
@@ -55,6 +57,8 @@ impl CrashPoints {
         let armed: Vec<(u64, Crash)> = points.iter().map(|effect| (*effect, crash)).collect();
         let (report, recovery) = run_to_points(WorldOptions::calm(seed), plan.clone(), &armed);
         self.runs += 1;
+        // The power is cut once more before everything is read.
+        self.missed += u64::from((report.crashes as usize) < points.len() + 1 && report.violations.is_empty());
         self.violations.extend(report.violations.into_iter().map(|violation| (points.to_vec(), violation)));
         recovery
     }

@@ -41,7 +41,6 @@ impl Kernel {
         if self.flawed(Flaw::KillLosesWritten) {
             self.lose_unsynced();
         }
-        self.disk.read_only_until = None;
     }
 
     fn lose_unsynced(&mut self) {
@@ -56,14 +55,14 @@ impl Kernel {
     /// The machine loses its power.
     pub(crate) fn disk_power_fails(&mut self) {
         self.cache_forgets();
-        self.disk.crashes += 1;
+        // The next start of the machine mounts it anew; that of a process does not.
+        self.disk.read_only_until = None;
         let nodes: Vec<NodeId> = self.disk.nodes.keys().copied().collect();
         for node in &nodes {
             self.crash_file(*node);
         }
         self.crash_entries(&nodes);
         self.forget_unreachable();
-        self.note(TraceKind::Crash, 0, self.disk.crashes);
         self.medium_shows(Crash::Power);
     }
 

@@ -126,8 +126,9 @@ impl Kernel {
             entries.into_iter().filter(|(_, id)| self.disk.file(*id).is_some()).collect();
         if self.fault(Site::DirectoryVanished, entity).is_some() {
             for (_, file) in &files {
-                let shared = self.disk.file(*file).map_or(0, |inode| inode.shared);
-                self.destroy(*file, Site::DirectoryVanished, 0, shared);
+                // What was only written goes with it, also where the process alone has ended.
+                let bytes = self.disk.file(*file).map_or(0, |inode| inode.data.len());
+                self.destroy(*file, Site::DirectoryVanished, 0, bytes);
                 self.let_go(*file);
             }
             if let Some(directory) = self.disk.directory(node) {
@@ -137,12 +138,13 @@ impl Kernel {
             if let Some(parent) = self.disk.directory(parent) {
                 parent.entries.remove(&name);
                 parent.durable.remove(&name);
+                parent.pending.retain(|change| !change.is_about(node));
             }
         } else if let Some(backup) = self.disk.backups.get(&node).cloned() {
             if self.fault(Site::DirectoryStale, entity).is_some() {
                 self.restore(node, &path, &files, backup);
             }
-        } else if self.chance.swarm().rate(Site::DirectoryStale) > 0 {
+        } else if self.chance.may_fire(Site::DirectoryStale) {
             let copy = files.iter().filter_map(|(name, id)| Some((name.clone(), synced(self.disk.file(*id)?))));
             let copy: Backup = copy.collect();
             self.disk.backups.insert(node, copy);
@@ -151,7 +153,7 @@ impl Kernel {
 
     fn restore(&mut self, node: NodeId, path: &Path, files: &[(String, NodeId)], backup: Backup) {
         for (name, id) in files {
-            let now = self.disk.file(*id).map(|inode| synced(inode)).unwrap_or_default();
+            let now = self.disk.file(*id).map(|inode| inode.data.clone()).unwrap_or_default();
             let old = backup.get(name).map(Vec::as_slice).unwrap_or_default();
             let same = now.iter().zip(old).take_while(|(now, old)| now == old).count();
             self.destroy(*id, Site::DirectoryStale, same, now.len());
@@ -180,7 +182,7 @@ impl Kernel {
     }
 
     /// Bytes on their way from the medium come wrong, once.
-    pub(crate) fn misread(&mut self, node: NodeId, entity: u64, bytes: &mut [u8]) {
+    pub(crate) fn misread(&mut self, node: NodeId, entity: u64, offset: u64, bytes: &mut [u8]) {
         let Some(inode) = self.disk.file(node).filter(|inode| inode.is_fragile && !bytes.is_empty()) else { return };
         let was_misread = std::mem::take(&mut inode.was_misread);
         if was_misread && !self.flawed(Flaw::MisreadRepeats) {
@@ -193,8 +195,16 @@ impl Kernel {
             let Some(inode) = self.disk.file(node) else { return };
             let sectors = (inode.data.len() / SECTOR_BYTES) as u64 + 1;
             let other = usize::try_from(draw.below(sectors)).unwrap_or(0) * SECTOR_BYTES;
-            let at = usize::try_from(draw.part(0).below(count)).unwrap_or(0);
-            let strays = inode.data.get(other..).unwrap_or_default().iter().take(SECTOR_BYTES);
+            // What is at the wrong place is a whole sector: the buffer begins somewhere in one of its own.
+            let into_sector = usize::try_from(offset % SECTOR_BYTES as u64).unwrap_or(0);
+            let sectors_read = (into_sector as u64 + count).div_ceil(SECTOR_BYTES as u64);
+            let sector = usize::try_from(draw.part(0).below(sectors_read)).unwrap_or(0) * SECTOR_BYTES;
+            let (at, skipped) = (sector.saturating_sub(into_sector), into_sector.saturating_sub(sector));
+            // What lies at the other place is seen as it is there by now.
+            let mut stray: Vec<u8> =
+                inode.data.get(other..).unwrap_or_default().iter().take(SECTOR_BYTES).copied().collect();
+            inode.show(other, &mut stray);
+            let strays = stray.iter().skip(skipped);
             bytes[at..].iter_mut().zip(strays).for_each(|(byte, stray)| *byte = *stray);
         } else {
             return;

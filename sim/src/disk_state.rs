@@ -39,6 +39,17 @@ pub(crate) enum EntryChange {
     },
 }
 
+impl EntryChange {
+    /// Whether it says where this file or directory is.
+    pub(crate) fn is_about(&self, wanted: NodeId) -> bool {
+        match self {
+            EntryChange::Link { node, .. } | EntryChange::Unlink { node, .. } | EntryChange::Rename { node, .. } => {
+                *node == wanted
+            }
+        }
+    }
+}
+
 /// A directory: entries that are seen, entries that are durable, and the changes between them in order.
 #[derive(Debug, Default)]
 pub(crate) struct Directory {
@@ -83,7 +94,6 @@ pub(crate) struct DiskState {
     pub(crate) next_deferred: u64,
     /// The sync that is being noted instead of done, if one is.
     pub(crate) noting: Option<u64>,
-    pub(crate) crashes: u64,
     /// Which paths lie on a part of the disk that may lose what was synced.
     pub(crate) is_fragile: fn(&Path) -> bool,
     pub(crate) backups: BTreeMap<NodeId, Backup>,
@@ -106,7 +116,6 @@ impl Default for DiskState {
             deferred: BTreeMap::new(),
             next_deferred: 0,
             noting: None,
-            crashes: 0,
             is_fragile: |_| false,
             backups: BTreeMap::new(),
             ledger: Ledger::default(),

@@ -11,6 +11,7 @@ pub mod capsule; // a failing run as one small text
 pub mod checker; // what must be true of every run
 pub mod client; // hostile, deterministic clients of the broker
 pub mod crash_points; // a broker that goes down at every effect in turn
+pub mod panics; // the broker's are findings, all others shout
 pub mod pipeline; // a broker that takes bytes from a fuzzer
 pub mod run; // one seed from start to verdict
 pub mod story; // a run as a page that people read

@@ -53,7 +53,7 @@ impl Pipeline {
             let runnable: Vec<usize> = self.broker.runnable().collect();
             for number in &runnable {
                 if let Err(panic) = self.broker.step(*number) {
-                    panic!("a role of the broker panicked: {panic}");
+                    panic!("a role of the broker panicked at {}: {}", panic.place, panic.message);
                 }
                 steps += 1;
             }

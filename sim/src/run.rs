@@ -9,11 +9,12 @@ use std::path::Path;
 
 use klamm::types::Instant;
 
-use crate::broker_machine::{BrokerMachine, unless_panicked};
+use crate::broker_machine::BrokerMachine;
 use crate::checker::{History, Violation};
 use crate::client::{Admin, Client, ClientContext, Consumer, Garbage, GroupMember, Producer};
 use crate::clock_faults::ClockFaults;
 use crate::keyed::{Fired, Site, SiteKind};
+use crate::panics::{Panic, unless_panicked};
 use crate::plan::{Ending, GARBAGE, Plan, last_admin, last_consumer, last_member};
 use crate::reduction::Simple;
 use crate::scenario::Scenario;
@@ -60,7 +61,7 @@ pub struct RunReport {
     pub records: usize,
     /// Times that the broker went down.
     pub crashes: u32,
-    /// Effects that the broker had on the disk.
+    /// Effects that the broker had on the disk while faults were about.
     pub disk_effects: u64,
     /// The faults that fired, in order.
     pub fired: Vec<Fired>,
@@ -114,10 +115,7 @@ struct Run {
     history: History,
     scheduler: Scheduler,
     is_calm: bool,
-    /// No fault that ends a connection exists in this run.
-    has_sound_network: bool,
-    /// No fault of the disk exists in this run.
-    has_sound_disk: bool,
+    faults: FaultsSoFar,
     /// The broker has started since faults are over.
     is_fresh: bool,
     /// When the present phase began.
@@ -130,10 +128,14 @@ struct Run {
     faults_before: usize,
     /// Entries of the disk's ledger that the history knows.
     destroyed: usize,
+    /// The next start that succeeds may find logs that were shut down in order.
+    was_stopped_in_order: bool,
     /// Before which effects the broker goes down, if that was chosen beforehand; then it does so nowhere else in a start.
     points: Option<Vec<(u64, Crash)>>,
     /// Effects of the first start that followed a death.
     restart_effects: Option<u64>,
+    /// Effects until faults were over.
+    chaos_effects: Option<u64>,
     boot: u32,
     upkeep_turns: u32,
     upkeep_steps: u64,
@@ -165,11 +167,6 @@ impl Run {
         let seed = scenario.seed();
         let is_in_turn = scenario.reduction.has(Simple::InTurn);
         let options = scenario.world;
-        let is_absent = |site: &Site| !options.may_fire(*site);
-        let mut network = Site::ALL.iter().filter(|site| site.number() < Site::AppendFails.number());
-        // A file that cannot be read in the middle of an answer ends the connection.
-        let has_sound_network = network.all(is_absent) && is_absent(&Site::ReadFails);
-        let has_sound_disk = Site::ALL.iter().filter(|site| is_disk_fault(**site)).all(is_absent);
         let mut run = Run {
             seed,
             world: World::new(options),
@@ -178,8 +175,7 @@ impl Run {
             history: History::default(),
             scheduler: if is_in_turn { Scheduler::in_turn(seed) } else { Scheduler::new(seed) },
             is_calm: false,
-            has_sound_network,
-            has_sound_disk,
+            faults: FaultsSoFar::default(),
             is_fresh: false,
             phase_began: Instant(0),
             armed: None,
@@ -193,6 +189,8 @@ impl Run {
             is_over: false,
             role_names: Vec::new(),
             destroyed: 0,
+            was_stopped_in_order: false,
+            chaos_effects: None,
             points: None,
             restart_effects: None,
             plan,
@@ -254,7 +252,7 @@ impl Run {
             acknowledged: self.history.acknowledged(),
             records: self.history.final_records(),
             crashes: self.deaths,
-            disk_effects: self.world.disk_effects(),
+            disk_effects: self.chaos_effects.unwrap_or(0),
             fired: self.world.fired(),
             operations,
             chaos_ns,
@@ -286,6 +284,7 @@ impl Run {
         if !self.is_calm {
             tracing::info!(at = self.world.now().instant.0, "faults are over");
             self.world.calm_down();
+            self.chaos_effects.get_or_insert(self.world.disk_effects());
             self.armed = None;
             self.clocks.resume();
             self.is_calm = true;
@@ -343,7 +342,7 @@ impl Run {
             self.world.note(TraceKind::Step, party.number(), 0);
             match party {
                 Party::Role(number) => self.step_role(number),
-                Party::Client(index) => self.step_client(index),
+                Party::Client { seat, .. } => self.step_client(seat),
             }
             // A step takes time, so that deadlines pass in the middle of work.
             self.world.spend(Site::StepCost, party.number(), STEP_NS);
@@ -394,7 +393,7 @@ impl Run {
         }
         for (index, seat) in self.clients.iter().enumerate() {
             if seat.is_awake || seat.deadline.is_some_and(|deadline| deadline <= now) {
-                parties.push(Party::Client(index));
+                parties.push(Party::Client { seat: index, number: seat.number });
             }
         }
     }
@@ -420,8 +419,8 @@ impl Run {
             self.broker = None;
             return self.start();
         }
-        if let Err(message) = stepped {
-            return self.panicked(message);
+        if let Err(panic) = stepped {
+            return self.panicked(panic);
         }
         if self.broker.as_ref().is_some_and(BrokerMachine::must_stop) {
             let power = self.world.value(Site::StopStyle, 0).happens(500_000);
@@ -429,8 +428,8 @@ impl Run {
         }
     }
 
-    fn panicked(&mut self, message: String) {
-        self.history.violate(Violation::Panicked { message });
+    fn panicked(&mut self, Panic { message, place }: Panic) {
+        self.history.violate(Violation::Panicked { message, place });
         // Its locks are poisoned: dropping it would panic again.
         std::mem::forget(self.broker.take());
         self.is_over = true;
@@ -439,13 +438,23 @@ impl Run {
     fn step_client(&mut self, index: usize) {
         // Without a broker nobody listens; clients learn it like anyone else, when the next one has started.
         let Some(broker) = self.broker.as_ref().map(BrokerMachine::address) else { return };
-        let Some(seat) = self.clients.get_mut(index) else { return };
+        self.faults.take(&self.world);
         let (is_calm, boot) = (self.is_calm, self.boot);
-        let is_network_sound = (is_calm || self.has_sound_network) && !self.plan.layout.closes_idle;
+        let is_network_sound = (is_calm || self.is_network_sound()) && !self.plan.layout.closes_idle;
+        let is_disk_sound = self.is_fresh || self.is_disk_sound();
+        let network_faults = self.faults.of_network;
         let history = &mut self.history;
-        let is_disk_sound = self.has_sound_disk || self.is_fresh;
-        let mut context =
-            ClientContext { world: &self.world, broker, history, is_calm, boot, is_network_sound, is_disk_sound };
+        let Some(seat) = self.clients.get_mut(index) else { return };
+        let mut context = ClientContext {
+            world: &self.world,
+            broker,
+            history,
+            is_calm,
+            boot,
+            is_network_sound,
+            network_faults,
+            is_disk_sound,
+        };
         seat.is_awake = false;
         seat.deadline = seat.client.step(&mut context);
     }
@@ -461,6 +470,16 @@ impl Run {
                 self.restart(planned.crash);
             }
         }
+    }
+
+    /// Whether nothing has struck so far that ends a connection.
+    fn is_network_sound(&self) -> bool {
+        self.faults.of_network == 0 && self.plan.descriptors_max.is_none()
+    }
+
+    /// Whether nothing has struck so far that is wrong with the disk.
+    fn is_disk_sound(&self) -> bool {
+        !self.faults.of_disk && self.plan.descriptors_max.is_none()
     }
 
     /// Lets the broker go down just before one of its next effects on the disk, in the middle of whatever has it.
@@ -484,17 +503,17 @@ impl Run {
         self.deaths = self.world.crashes();
         // What a failed sync should have written may be gone, even if only the process ends.
         let fired = self.world.fired_since(self.faults_before);
-        if self.note_destroyed() || crash == Crash::Power || fired.iter().any(|fault| loses_unsynced(fault.site)) {
+        if crash == Crash::Power || fired.iter().any(|fault| loses_unsynced(fault.site)) {
             self.history.unsynced_lost();
         }
+        self.note_destroyed();
     }
 
-    /// Takes the disk's ledger into the history. Says whether synced bytes were ever destroyed: then records are lost like unsynced ones.
-    fn note_destroyed(&mut self) -> bool {
+    /// Takes the disk's ledger into the history.
+    fn note_destroyed(&mut self) {
         let destroyed = self.world.destroyed_since(self.destroyed);
         self.destroyed += destroyed.len();
         self.history.destroyed().take(TOPIC, &destroyed);
-        self.destroyed > 0
     }
 
     fn go_through(&mut self, ending: Ending) {
@@ -511,8 +530,8 @@ impl Run {
     /// What is in work is answered, everything is synced, and then the power is cut.
     fn stop_in_order(&mut self) {
         let boot = self.boot;
-        if let Some(Err(message)) = self.broker.as_mut().map(BrokerMachine::begin_drain) {
-            return self.panicked(message);
+        if let Some(Err(panic)) = self.broker.as_mut().map(BrokerMachine::begin_drain) {
+            return self.panicked(panic);
         }
         let limit = Instant(self.world.now().instant.0 + DRAIN_NS_MAX);
         let is_drained = |run: &Run| run.boot != boot || run.broker.as_ref().is_none_or(BrokerMachine::is_drained);
@@ -523,19 +542,21 @@ impl Run {
             // It went down before it came to its end.
             return;
         }
-        if !is_drained && self.has_sound_network && self.has_sound_disk {
+        self.faults.take(&self.world);
+        if !is_drained && self.is_network_sound() && self.is_disk_sound() {
             let waiting = self.broker.iter().map(BrokerMachine::waits_for).collect();
             self.history.violate(Violation::StopsInTheMiddle { waiting });
         }
         let stopped = self.broker.as_ref().map(|broker| unless_panicked(|| broker.shut_down()));
+        self.faults.take(&self.world);
         if self.has_died() {
             self.broker = None;
             return self.start();
         }
         match stopped {
-            Some(Err(message)) => return self.panicked(message),
+            Some(Err(panic)) => return self.panicked(panic),
             Some(Ok(Err(reason))) => {
-                if self.is_calm {
+                if self.is_calm || self.is_disk_sound() {
                     self.history.violate(Violation::DoesNotStop { reason });
                 }
                 self.go_down(Crash::Power);
@@ -546,9 +567,8 @@ impl Run {
                 self.broker = None;
                 self.deaths = self.world.crashes();
                 self.armed = None;
-                if self.note_destroyed() {
-                    self.history.unsynced_lost();
-                }
+                self.was_stopped_in_order = true;
+                self.note_destroyed();
             }
         }
         self.start();
@@ -593,6 +613,10 @@ impl Run {
                     }
                     self.role_names = broker.names();
                     self.broker = Some(broker);
+                    if !self.was_stopped_in_order {
+                        self.history.destroyed().recovered();
+                    }
+                    self.was_stopped_in_order = false;
                     break;
                 }
                 Ok(Err(error)) if !self.is_start_excused() => {
@@ -603,7 +627,7 @@ impl Run {
                     tracing::info!(at = self.world.now().instant.0, %error, "a fault has spoilt the start");
                     self.fail_start(attempt);
                 }
-                Err(message) => self.panicked(message),
+                Err(panic) => self.panicked(panic),
             }
         }
         self.is_fresh = self.is_calm;
@@ -659,6 +683,31 @@ impl Run {
     }
 }
 
+/// Which kinds of faults have fired so far.
+#[derive(Debug, Default)]
+struct FaultsSoFar {
+    seen: usize,
+    /// Those that may end a connection.
+    of_network: u64,
+    /// One of the disk that the broker must tell somebody.
+    of_disk: bool,
+}
+
+impl FaultsSoFar {
+    fn take(&mut self, world: &World) {
+        if world.fired_count() == self.seen {
+            return;
+        }
+        for Fired { site, .. } in world.fired_since(self.seen) {
+            self.seen += 1;
+            // A file that cannot be read in the middle of an answer ends the connection.
+            let is_of_network = site.number() < Site::AppendFails.number() || site == Site::ReadFails;
+            self.of_network += u64::from(is_of_network);
+            self.of_disk |= is_disk_fault(site);
+        }
+    }
+}
+
 /// Faults of the disk that the broker must tell somebody.
 fn is_disk_fault(site: Site) -> bool {
     let is_of_disk = (Site::AppendFails.number()..Site::WallJump.number()).contains(&site.number());
@@ -670,8 +719,8 @@ fn is_disk_fault(site: Site) -> bool {
 
 /// Failed syncs after which what was not synced may be gone, even if only the process ends.
 fn loses_unsynced(site: Site) -> bool {
-    use Site::{ReadOnlyRemount, SyncErrorElsewhere, SyncFails, SyncFull, SyncLosesPages};
-    matches!(site, SyncFails | SyncLosesPages | SyncFull | SyncErrorElsewhere | ReadOnlyRemount)
+    use Site::{ReadOnlyRemount, SyncErrorElsewhere, SyncFull, SyncLosesPages};
+    matches!(site, SyncLosesPages | SyncFull | SyncErrorElsewhere | ReadOnlyRemount)
 }
 
 /// Whether this fault may have left a partition that only a new start brings back.

@@ -5,7 +5,7 @@
 use crate::keyed::{Key, Site, draw_config};
 use crate::world::World;
 
-/// What is added to a client's seat to tell it from a role.
+/// What is added to a client's number to tell it from a role.
 pub(crate) const CLIENT_STEPS: u64 = 1_000;
 
 /// Who may be stepped.
@@ -13,8 +13,8 @@ pub(crate) const CLIENT_STEPS: u64 = 1_000;
 pub(crate) enum Party {
     /// A role of the broker, by number.
     Role(usize),
-    /// A client, by seat.
-    Client(usize),
+    /// A client: where it sits, and its number, which stays its own when others are taken away.
+    Client { seat: usize, number: u32 },
 }
 
 impl Party {
@@ -22,7 +22,7 @@ impl Party {
     pub(crate) fn number(self) -> u64 {
         match self {
             Party::Role(number) => number as u64,
-            Party::Client(seat) => CLIENT_STEPS + seat as u64,
+            Party::Client { number, .. } => CLIENT_STEPS + u64::from(number),
         }
     }
 
@@ -30,7 +30,7 @@ impl Party {
     fn place(self) -> usize {
         match self {
             Party::Role(number) => 2 * number,
-            Party::Client(seat) => 2 * seat + 1,
+            Party::Client { seat, .. } => 2 * seat + 1,
         }
     }
 }

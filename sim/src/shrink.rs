@@ -27,13 +27,28 @@ pub struct Shrunk {
     pub others: Vec<(String, Scenario)>,
 }
 
-/// Shrinks a scenario that breaks a promise; `None` if it breaks none. Asks `may_go_on` before each run.
-pub fn shrink(mut scenario: Scenario, may_go_on: impl FnMut() -> bool) -> Option<Shrunk> {
-    let report = run(scenario.clone());
-    let identity = report.violations.first()?.identity();
+/// Why there is nothing to shrink.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotShrunk {
+    /// The run breaks no promise.
+    #[error("the run breaks no promise: there is nothing to shrink")]
+    Sound,
+    /// A fault does something that its name does not tell: a mistake of the simulator.
+    #[error("the run is another one when its faults are set to fire by their names: the simulator is wrong")]
+    NotByName,
+}
+
+/// Shrinks a scenario that breaks a promise. Asks `may_go_on` before each run.
+pub fn shrink(mut scenario: Scenario, may_go_on: impl FnMut() -> bool) -> Result<Shrunk, NotShrunk> {
+    let drawn = run(scenario.clone());
+    let identity = drawn.violations.first().ok_or(NotShrunk::Sound)?.identity();
     // From now on the faults that fired are set to fire, each by its name, and no other does: the same run.
-    scenario.world.fire_only(&report.fired);
-    let mut shrinker = Shrinker { identity, scenario, report, runs: 1, others: Vec::new(), may_go_on };
+    scenario.world.fire_only(&drawn.fired);
+    let report = run(scenario.clone());
+    if report.hash != drawn.hash {
+        return Err(NotShrunk::NotByName);
+    }
+    let mut shrinker = Shrinker { identity, scenario, report, runs: 2, others: Vec::new(), may_go_on };
     for _ in 0..ROUNDS_MAX {
         let runs = shrinker.runs;
         // What takes away most comes first, and makes all later runs shorter.
@@ -48,7 +63,7 @@ pub fn shrink(mut scenario: Scenario, may_go_on: impl FnMut() -> bool) -> Option
         }
     }
     let Shrinker { scenario, report, runs, others, .. } = shrinker;
-    Some(Shrunk { scenario, report, runs, others })
+    Ok(Shrunk { scenario, report, runs, others })
 }
 
 struct Shrinker<Ask> {

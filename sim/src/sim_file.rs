@@ -117,7 +117,7 @@ impl DiskFile for SimFile {
             if !is_readable && !kernel.flawed(Flaw::BadSectorReads) {
                 return Err(failure("read", &self.path, errno::EIO));
             }
-            kernel.misread(self.node, entity, &mut buffer[..count]);
+            kernel.misread(self.node, entity, offset, &mut buffer[..count]);
             if kernel.flawed(Flaw::ReadPadsWithZeroes) {
                 buffer[count..].fill(0);
                 return Ok(buffer.len());

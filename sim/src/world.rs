@@ -57,11 +57,6 @@ impl WorldOptions {
             others.chain(no_fates).chain(faults.iter().map(|fault| (Select::One(*fault), 1))).collect();
     }
 
-    /// Whether this fault may fire at all.
-    pub(crate) fn may_fire(&self, site: Site) -> bool {
-        self.swarm.rate(site) > 0 || self.overrides.may_fire(site)
-    }
-
     /// A world without faults.
     pub fn calm(seed: u64) -> WorldOptions {
         WorldOptions { seed, swarm: Swarm::calm(), overrides: Overrides::default(), flaw: None }

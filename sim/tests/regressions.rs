@@ -29,9 +29,11 @@ fn what_was_fixed_stays_fixed() {
         let report = run(capsule.scenario.clone());
         assert!(report.violations.is_empty(), "{}: {:?}", path.display(), report.violations);
         assert!(!capsule.cause.is_empty(), "{}: says no cause", path.display());
-        let stale = capsule.stale_faults(&report);
-        if stale > 0 {
-            eprintln!("{}: stale, {stale} of its faults do not fire any more", path.display());
-        }
+        let (stale, faults) = (capsule.stale_faults(&report), capsule.faults().count());
+        assert!(
+            faults == 0 || stale < faults,
+            "{}: stale, none of its faults fires any more: retire it",
+            path.display()
+        );
     }
 }

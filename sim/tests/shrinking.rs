@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 
 use klamm_sim::capsule::{Capsule, CapsuleError};
 use klamm_sim::run::run;
-use klamm_sim::shrink::{Shrunk, shrink};
+use klamm_sim::shrink::{NotShrunk, Shrunk, shrink};
 use klamm_sim::{Flaw, Profile, Scenario, Simple};
 
 /// Runs that a shrinker may make here: enough for a short scenario.
@@ -59,6 +59,18 @@ fn a_failing_run_is_made_small_and_fails_the_same() {
 }
 
 #[test]
+fn a_run_is_the_same_when_its_faults_are_set_to_fire_by_their_names() {
+    // Seed 537 of a single kind of fault has a directory that is old again, which needs a copy that was made in time.
+    let swarm = (1..=60).map(|seed| Scenario::new(Profile::Swarm, seed));
+    for mut scenario in swarm.chain([Scenario::new(Profile::Single, 537)]) {
+        let drawn = run(scenario.clone());
+        scenario.world.fire_only(&drawn.fired);
+        let named = run(scenario);
+        assert_eq!((named.fired, named.hash), (drawn.fired, drawn.hash), "seed {}", drawn.seed);
+    }
+}
+
+#[test]
 fn a_shrinker_whose_time_is_up_still_has_a_failing_run() {
     let scenario = failing();
     for runs_max in [0, 1, 7] {
@@ -73,7 +85,7 @@ fn a_shrinker_whose_time_is_up_still_has_a_failing_run() {
 
 #[test]
 fn a_sound_run_cannot_be_shrunk() {
-    assert!(shrink(Scenario::new(Profile::Calm, 1), || true).is_none());
+    assert_eq!(shrink(Scenario::new(Profile::Calm, 1), || true).err(), Some(NotShrunk::Sound));
 }
 
 #[test]

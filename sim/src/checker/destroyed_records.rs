@@ -18,10 +18,20 @@ const BASE_OFFSET_BYTES: u64 = 8;
 /// The offsets of destroyed records.
 #[derive(Debug, Default)]
 pub(crate) struct DestroyedRecords {
-    /// By partition, and by the first offset of each destroyed batch: the offset behind its last.
-    batches: BTreeMap<i32, BTreeMap<i64, i64>>,
+    /// By partition, and by the first offset of each destroyed batch.
+    batches: BTreeMap<i32, BTreeMap<i64, DestroyedBatch>>,
     /// By partition: the offsets of batches whose base offset was destroyed, which no checksum covers.
     moved: BTreeMap<i32, Vec<Range<i64>>>,
+    /// Starts so far that found the logs in disorder and looked through them.
+    recoveries: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct DestroyedBatch {
+    /// The offset behind its last.
+    end: i64,
+    /// Recoveries before it was destroyed.
+    recoveries: u32,
 }
 
 impl DestroyedRecords {
@@ -35,7 +45,8 @@ impl DestroyedRecords {
             for batch in BatchIterator::new(bytes).map_while(Result::ok) {
                 let end = position + batch.total_bytes() as u64;
                 if position < *to && end > *from {
-                    batches.insert(batch.base_offset().0, batch.next_offset().0);
+                    let destroyed = DestroyedBatch { end: batch.next_offset().0, recoveries: self.recoveries };
+                    batches.insert(batch.base_offset().0, destroyed);
                     if *from < position + BASE_OFFSET_BYTES {
                         let offsets = batch.base_offset().0..batch.next_offset().0;
                         self.moved.entry(partition).or_default().push(offsets);
@@ -51,10 +62,27 @@ impl DestroyedRecords {
         self.batches.get(&partition).is_some_and(|batches| !batches.is_empty())
     }
 
-    /// Whether a record of a partition need not be served: it was destroyed, or lies behind one that was.
-    pub(crate) fn excuses(&self, partition: i32, offset: i64) -> bool {
-        let first = self.batches.get(&partition).and_then(|batches| batches.keys().next());
-        first.is_some_and(|first| *first <= offset)
+    /// A start has looked through the logs: what it found destroyed is cut away, and with it what lay behind.
+    pub(crate) fn recovered(&mut self) {
+        self.recoveries += 1;
+    }
+
+    /// How many starts have done so.
+    pub(crate) fn recoveries(&self) -> u32 {
+        self.recoveries
+    }
+
+    /// Whether a record that was there after so many recoveries need not be served: it was destroyed, or lay behind one that was when the next
+    /// recovery came by. What was written later is not taken along by anything.
+    pub(crate) fn excuses(&self, partition: i32, offset: i64, recoveries: u32) -> bool {
+        let mut before = self.batches.get(&partition).into_iter().flat_map(|batches| batches.range(..=offset));
+        before.any(|(_, destroyed)| recoveries <= destroyed.recoveries)
+    }
+
+    /// Whether a reader may find none of these offsets: some of them were destroyed.
+    pub(crate) fn excuses_gap(&self, partition: i32, offsets: Range<i64>) -> bool {
+        let mut before = self.batches.get(&partition).into_iter().flat_map(|batches| batches.range(..offsets.end));
+        before.any(|(_, destroyed)| destroyed.end > offsets.start)
     }
 
     /// Whether a record may be found at a higher offset than its own: where its batch says that it begins was destroyed.
@@ -62,11 +90,10 @@ impl DestroyedRecords {
         self.moved.get(&partition).is_some_and(|moved| moved.iter().any(|offsets| offsets.contains(&offset)))
     }
 
-    /// Where a reader goes on to whom an offset is refused: behind its batch if that was destroyed, at the next offset behind a
-    /// destroyed one.
+    /// Where a reader goes on to whom an offset is refused that lies in a destroyed batch: behind it.
     pub(crate) fn next_after(&self, partition: i32, offset: i64) -> Option<i64> {
-        let (_, end) = self.batches.get(&partition)?.range(..=offset).next_back()?;
-        Some((offset + 1).max(*end))
+        let (_, destroyed) = self.batches.get(&partition)?.range(..=offset).next_back()?;
+        Some(destroyed.end).filter(|end| *end > offset)
     }
 }
 
@@ -109,17 +136,27 @@ mod tests {
     fn a_destroyed_byte_destroys_the_records_of_its_batch_and_excuses_those_behind_it() {
         let one = segment(1).len() as u64;
         let records = taken("/data/events-1/00000000000000000000.log", one + 5, one + 6);
-        assert!(!records.excuses(1, 1) && records.excuses(1, 2) && records.excuses(1, 4));
-        assert!(!records.excuses(0, 2), "another partition");
+        assert!(!records.excuses(1, 1, 0) && records.excuses(1, 2, 0) && records.excuses(1, 4, 0));
+        assert!(!records.excuses(0, 2, 0), "another partition");
+        assert!(records.excuses_gap(1, 0..3) && !records.excuses_gap(1, 0..2) && !records.excuses_gap(1, 4..6));
         assert_eq!(records.next_after(1, 1), None);
         assert_eq!(records.next_after(1, 2), Some(4));
-        assert_eq!(records.next_after(1, 4), Some(5));
+        assert_eq!(records.next_after(1, 3), Some(4));
+        assert_eq!(records.next_after(1, 4), None);
+    }
+
+    #[test]
+    fn what_is_written_after_the_next_recovery_is_not_excused() {
+        let mut records = taken("/data/events-1/00000000000000000000.log", 5, 6);
+        assert!(records.excuses(1, 9, records.recoveries()));
+        records.recovered();
+        assert!(records.excuses(1, 9, 0) && !records.excuses(1, 9, records.recoveries()));
     }
 
     #[test]
     fn a_destroyed_index_destroys_no_record() {
         let records = taken("/data/events-1/00000000000000000000.index", 0, 100);
-        assert!(!records.is_touched(1) && !records.excuses(1, 0));
+        assert!(!records.is_touched(1) && !records.excuses(1, 0, 0));
         assert!(!taken("/data/__consumer_offsets-1/00000000000000000000.log", 0, 100).is_touched(1));
     }
 }

@@ -58,8 +58,8 @@ struct Send {
     partition: i32,
     lane: Lane,
     outcome: SendOutcome,
-    /// Losses before it was sent. An answer may have been on its way while there was another one.
-    losses: u32,
+    /// When it was sent. An answer may have been on its way while something was lost.
+    era: Era,
 }
 
 /// Where a record was seen.
@@ -75,8 +75,24 @@ pub struct Seen {
     pub offset: i64,
     /// The high watermark of the same answer.
     pub high_watermark: i64,
-    /// Losses before it was asked for. The answer may have been on its way while there was another one.
-    pub losses: u32,
+    /// When it was asked for. The answer may have been on its way while something was lost.
+    pub era: Era,
+}
+
+/// What had happened to the disk by some moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Era {
+    /// Times that what was not synced may have been lost.
+    pub(crate) losses: u32,
+    /// Starts that looked through the logs.
+    pub(crate) recoveries: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct ReadAt {
+    partition: i32,
+    offset: i64,
+    era: Era,
 }
 
 /// Everything that the verdict needs.
@@ -85,8 +101,8 @@ pub struct History {
     sends: Vec<Send>,
     /// By partition, leader epoch and offset: what was read there first.
     reads: BTreeMap<(i32, i32, i64), Value>,
-    /// Where each value was read first, and how many losses there had been.
-    read_at: BTreeMap<Value, (i32, i64, u32)>,
+    /// Where each value was read first, and when.
+    read_at: BTreeMap<Value, ReadAt>,
     /// What the last, whole reading found: by partition and offset.
     final_reads: BTreeMap<(i32, i64), Value>,
     is_final: bool,
@@ -111,8 +127,8 @@ impl History {
 
     /// Notes a send; its outcome is unknown until told.
     pub(crate) fn sent(&mut self, value: Value, acks: Acks, partition: i32, lane: Lane) -> SendId {
-        let losses = self.losses;
-        self.sends.push(Send { value, acks, partition, lane, outcome: SendOutcome::Unknown, losses });
+        let era = self.era();
+        self.sends.push(Send { value, acks, partition, lane, outcome: SendOutcome::Unknown, era });
         SendId(self.sends.len() - 1)
     }
 
@@ -136,9 +152,9 @@ impl History {
 
     /// Notes a record that a consumer read where it expected the offset `expected`.
     pub(crate) fn seen(&mut self, seen: Seen, expected: i64, value: Option<Value>) {
-        let Seen { client, partition, epoch, offset, high_watermark, losses } = seen;
-        // What was destroyed may be missing, and with it what lay behind it.
-        if offset != expected && !(offset > expected && self.destroyed.excuses(partition, expected)) {
+        let Seen { client, partition, epoch, offset, high_watermark, era } = seen;
+        // What was destroyed may be missing.
+        if offset != expected && !self.destroyed.excuses_gap(partition, expected..offset) {
             self.violate(Violation::Gap { client, partition, offset, expected });
         }
         if offset >= high_watermark {
@@ -149,7 +165,7 @@ impl History {
         if before != value {
             self.violate(Violation::OffsetChanged { partition, offset, before, after: value });
         }
-        self.read_at.entry(value).or_insert((partition, offset, losses));
+        self.read_at.entry(value).or_insert(ReadAt { partition, offset, era });
         if self.is_final {
             self.final_reads.insert((partition, offset), value);
         }
@@ -168,6 +184,11 @@ impl History {
     /// How often what was not synced may have been lost so far.
     pub(crate) fn losses(&self) -> u32 {
         self.losses
+    }
+
+    /// What has happened to the disk so far.
+    pub(crate) fn era(&self) -> Era {
+        Era { losses: self.losses, recoveries: self.destroyed.recoveries() }
     }
 
     /// Which records the disk has destroyed.
@@ -224,7 +245,8 @@ impl History {
                 SendOutcome::Refused | SendOutcome::Unknown => None,
             };
             // Whatever a client was told, what is there is there in order. What the disk has destroyed has left its place to others.
-            let acknowledged = acknowledged.filter(|offset| !self.destroyed.excuses(send.partition, *offset));
+            let is_excused = |offset: &i64| self.destroyed.excuses(send.partition, *offset, send.era.recoveries);
+            let acknowledged = acknowledged.filter(|offset| !is_excused(offset));
             let Some(offset) = found.map(|(_, offset)| offset).or(acknowledged) else { continue };
             let key = (send.lane, send.partition);
             if let Some((earlier, last)) = last_of_lane.insert(key, (send.value, offset))
@@ -242,8 +264,8 @@ impl History {
         let (value, partition) = (send.value, send.partition);
         match (send.outcome, found) {
             (SendOutcome::Acknowledged(offset), None) => {
-                let survives = send.acks == Acks::All || send.losses == self.losses;
-                if survives && !self.destroyed.excuses(partition, offset) {
+                let survives = send.acks == Acks::All || send.era.losses == self.losses;
+                if survives && !self.destroyed.excuses(partition, offset, send.era.recoveries) {
                     self.violate(Violation::AcknowledgedLost { value, partition, offset });
                 }
             }
@@ -263,10 +285,10 @@ impl History {
             self.violate(Violation::NeverAcknowledged { value });
         }
         // What was not synced is lost by a power cut only.
-        if let Some((partition, offset, losses)) = self.read_at.get(&value).copied()
-            && (send.acks == Acks::All || losses == self.losses)
+        if let Some(ReadAt { partition, offset, era }) = self.read_at.get(&value).copied()
+            && (send.acks == Acks::All || era.losses == self.losses)
             && found != Some((partition, offset))
-            && !self.destroyed.excuses(partition, offset)
+            && !self.destroyed.excuses(partition, offset, era.recoveries)
         {
             self.violate(Violation::ReadLost { value, partition, offset });
         }

@@ -48,8 +48,8 @@ fn judge(events: &[Event]) -> Vec<Violation> {
     let mut sends = std::collections::BTreeMap::new();
     let mut next = 0;
     for event in events {
-        let losses = history.losses();
-        let seen = |offset| Seen { client: 9, partition: PARTITION, epoch: 0, offset, high_watermark: 6, losses };
+        let era = history.era();
+        let seen = |offset| Seen { client: 9, partition: PARTITION, epoch: 0, offset, high_watermark: 6, era };
         match *event {
             Sent { sequence, acks, lane } => {
                 sends.insert(sequence, history.sent(value(sequence), acks, PARTITION, lane));

@@ -14,5 +14,5 @@ mod violation;
 pub(crate) use admin_history::AdminHistory;
 pub(crate) use group_history::CommitId;
 pub(crate) use history::Lane;
-pub use history::{Acks, History, Seen, SendId};
+pub use history::{Acks, Era, History, Seen, SendId};
 pub use violation::{Violation, ViolationClass};

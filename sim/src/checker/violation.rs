@@ -49,6 +49,8 @@ pub enum Violation {
         "L9: client {client} read offset {offset} of partition {partition} above the high watermark {high_watermark}"
     )]
     AboveHighWatermark { client: u32, partition: i32, offset: i64, high_watermark: i64 },
+    #[error("L8: client {client} wanted offset {offset} of partition {partition}, and was told that there is none")]
+    OutOfRange { client: u32, partition: i32, offset: i64 },
     #[error("L9: {value} was read at offset {offset} of partition {partition} and is not there any more")]
     ReadLost { value: Value, partition: i32, offset: i64 },
     #[error(
@@ -103,8 +105,8 @@ pub enum Violation {
     DoesNotStop { reason: String },
     #[error("S2: the orderly stop leaves a request without an answer; {waiting}")]
     StopsInTheMiddle { waiting: String },
-    #[error("V1: the broker panicked: {message}")]
-    Panicked { message: String },
+    #[error("V1: the broker panicked at {place}: {message}")]
+    Panicked { message: String, place: String },
     #[error("liveness: {reason}; {waiting}")]
     Stuck { reason: &'static str, waiting: String },
 }
@@ -116,15 +118,27 @@ impl Violation {
         let invariant = said.split(':').next().unwrap_or_default();
         match self {
             Violation::Stuck { reason, .. } => format!("{invariant}: {reason}"),
-            Violation::Panicked { message } => {
-                let words = message.split(|letter: char| letter.is_ascii_digit()).next().unwrap_or_default();
-                format!("{invariant}: {}", words.trim())
+            Violation::Panicked { message, place } => {
+                // Lines move when others come and go; the file and the words stay.
+                let file = place.split(':').next().unwrap_or_default();
+                format!("{invariant}: {file}: {}", without_numbers(message))
             }
-            _ => {
-                let variant = format!("{self:?}");
-                format!("{invariant}: {}", variant.split([' ', '{']).next().unwrap_or_default())
+            Violation::DoesNotStart { reason } | Violation::DoesNotStop { reason } => {
+                format!("{invariant}: {} {}", self.variant(), without_numbers(reason))
             }
+            Violation::RefusedWithoutCause { error, .. } | Violation::CannotLeave { error, .. } => {
+                format!("{invariant}: {} {error:?}", self.variant())
+            }
+            Violation::SequenceBroken { error: what, .. } | Violation::WentBack { what, .. } => {
+                format!("{invariant}: {} {what}", self.variant())
+            }
+            _ => format!("{invariant}: {}", self.variant()),
         }
+    }
+
+    fn variant(&self) -> String {
+        let variant = format!("{self:?}");
+        variant.split([' ', '{']).next().unwrap_or_default().to_string()
     }
 
     /// The client that it is about, if it is about one.
@@ -142,6 +156,7 @@ impl Violation {
             Violation::Gap { client, .. }
             | Violation::SequenceBroken { client, .. }
             | Violation::WentBack { client, .. }
+            | Violation::OutOfRange { client, .. }
             | Violation::AboveHighWatermark { client, .. }
             | Violation::EpochEndsEarly { client, .. }
             | Violation::CannotLeave { client, .. }
@@ -161,4 +176,10 @@ impl Violation {
             _ => ViolationClass::Invariant,
         }
     }
+}
+
+/// A sentence whose offsets, lengths and names of files by number say nothing about what is wrong.
+fn without_numbers(sentence: &str) -> String {
+    let letters = sentence.chars().filter(|letter| !letter.is_ascii_digit());
+    letters.collect::<String>().split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -49,6 +49,8 @@ pub(crate) struct ClientConnection {
     is_half_closed: bool,
     /// The broker may not close it: nothing is wrong with it and no fault is about.
     is_blameless: bool,
+    /// Faults of the network before it was opened.
+    network_faults: u64,
 }
 
 impl ClientConnection {
@@ -72,6 +74,7 @@ impl ClientConnection {
             boot: context.boot,
             is_half_closed: false,
             is_blameless: context.is_network_sound,
+            network_faults: context.network_faults,
         }
     }
 
@@ -158,7 +161,8 @@ impl ClientConnection {
     }
 
     fn over(&self, context: &mut ClientContext<'_>) -> ConnectionNews {
-        if self.is_blameless && self.boot == context.boot {
+        let is_undisturbed = self.network_faults == context.network_faults;
+        if self.is_blameless && is_undisturbed && self.boot == context.boot {
             context.history.violate(Violation::ClosedWithoutCause { connection: self.identity });
         }
         ConnectionNews::Over

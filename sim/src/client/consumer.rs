@@ -17,13 +17,24 @@ use klamm::types::{Instant, TopicId};
 
 use super::link::{Link, LinkNews, Next};
 use super::{Client, ClientConnection, ClientContext, Habits, Value};
-use crate::checker::{Seen, Violation};
+use crate::checker::{Era, Seen, Violation};
 use crate::keyed::Site;
 
 const METADATA_VERSION: i16 = 12;
 const EPOCH_VERSION: i16 = 4;
 /// A partition of which the disk has destroyed records is offline if it is refused so often.
-const REFUSALS_MAX: u32 = 200;
+const REFUSALS_MAX: u32 = 600;
+/// After so many refusals of one offset in a partition of which the disk has destroyed records it is not a passing trouble.
+const REFUSALS_HERE_MAX: u32 = 3;
+
+/// How often a partition was refused in the calm phase.
+#[derive(Debug, Default)]
+struct Refusals {
+    all: u32,
+    /// In a row, at this offset.
+    here: u32,
+    offset: i64,
+}
 /// More than any batch of this run holds.
 const BODY_BYTES_MAX: usize = 1 << 20;
 
@@ -68,10 +79,10 @@ pub(crate) struct Consumer {
     positions: BTreeMap<i32, Position>,
     /// What a loss of unsynced records may take back is forgotten when there was one.
     losses: u32,
-    losses_when_asked: u32,
+    era_when_asked: Era,
     session: Session,
     /// How often each partition was refused since the run is calm.
-    refusals: BTreeMap<i32, u32>,
+    refusals: BTreeMap<i32, Refusals>,
     decompressor: Decompressor,
     is_done: bool,
 }
@@ -109,7 +120,7 @@ impl Consumer {
             is_prepared: false,
             positions: BTreeMap::new(),
             losses: 0,
-            losses_when_asked: 0,
+            era_when_asked: Era::default(),
             session: Session::default(),
             refusals: BTreeMap::new(),
             decompressor: Decompressor::new(),
@@ -131,7 +142,7 @@ impl Consumer {
             // From here on it counts what is known of every partition: everything is asked for once more.
             self.session = Session { is_calm: true, ..Session::default() };
         }
-        self.losses_when_asked = context.history.losses();
+        self.era_when_asked = context.history.era();
         let draw = context.world.value(Site::ClientAction, u64::from(self.profile.client));
         let partition_bytes_max = i32::try_from(draw.part(0).between(1, 4_000)).unwrap_or(1);
         let session = &mut self.session;
@@ -252,6 +263,12 @@ impl Consumer {
             ErrorCode::None => {}
             ErrorCode::OffsetOutOfRange => {
                 // What was read before a power cut may be gone: start again.
+                let is_lost = position.losses != context.history.losses()
+                    || context.history.destroyed().is_touched(data.partition_index);
+                if position.offset > 0 && !is_lost {
+                    let (client, partition, offset) = (self.profile.client, data.partition_index, position.offset);
+                    context.history.violate(Violation::OutOfRange { client, partition, offset });
+                }
                 *position = Position { leader_epoch: position.leader_epoch, ..Position::default() };
                 return true;
             }
@@ -268,7 +285,8 @@ impl Consumer {
             ("log start", position.log_start, data.log_start_offset),
         ];
         for (what, before, after) in marks {
-            if after < before && (what != "log start" || self.profile.version >= 5) {
+            let is_touched = context.history.destroyed().is_touched(data.partition_index);
+            if after < before && !is_touched && (what != "log start" || self.profile.version >= 5) {
                 let (client, partition) = (self.profile.client, data.partition_index);
                 context.history.violate(Violation::WentBack { client, partition, what, before, after });
             }
@@ -278,15 +296,24 @@ impl Consumer {
         self.take_records(context, data.partition_index, data.high_watermark, records)
     }
 
-    /// Goes on behind records that the disk has destroyed, once nothing else can be the reason that they are refused; in the end the partition is
+    /// Goes on behind a batch that the disk has destroyed, once nothing else can be the reason that it is refused; in the end the partition is
     /// offline.
     fn skip_destroyed(&mut self, context: &mut ClientContext<'_>, partition: i32) {
         let Some(position) = self.positions.get_mut(&partition).filter(|_| context.is_calm) else { return };
-        let Some(next) = context.history.destroyed().next_after(partition, position.offset) else { return };
-        position.offset = next;
+        if !context.history.destroyed().is_touched(partition) {
+            return;
+        }
         let refusals = self.refusals.entry(partition).or_default();
-        *refusals += 1;
-        position.at_end = *refusals > REFUSALS_MAX;
+        refusals.all += 1;
+        refusals.here = if refusals.offset == position.offset { refusals.here + 1 } else { 1 };
+        refusals.offset = position.offset;
+        if let Some(next) = context.history.destroyed().next_after(partition, position.offset) {
+            position.offset = next;
+        } else if refusals.here > REFUSALS_HERE_MAX {
+            // A whole batch behind a destroyed one may be out of reach: nobody can tell where it begins.
+            position.offset += 1;
+        }
+        position.at_end = refusals.all > REFUSALS_MAX;
     }
 
     fn take_records(
@@ -324,13 +351,13 @@ impl Consumer {
                         epoch,
                         offset,
                         high_watermark,
-                        losses: self.losses_when_asked,
+                        era: self.era_when_asked,
                     },
                     position.offset,
                     value,
                 );
                 position.offset = offset + 1;
-                (position.read_in_epoch, position.losses) = (epoch, self.losses_when_asked);
+                (position.read_in_epoch, position.losses) = (epoch, self.era_when_asked.losses);
             }
         }
         position.at_end = context.is_calm && position.offset >= high_watermark;

@@ -41,6 +41,8 @@ pub(crate) struct ClientContext<'a> {
     /// No fault of the network is about, now or in the whole run, and nothing is closed for being idle: the broker has no reason to close
     /// the connection of a client that behaves.
     pub(crate) is_network_sound: bool,
+    /// Faults so far that may end a connection.
+    pub(crate) network_faults: u64,
     /// No fault of the disk is about, now or in the whole run: the broker has no reason to refuse what is right.
     pub(crate) is_disk_sound: bool,
 }

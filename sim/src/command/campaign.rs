@@ -65,11 +65,13 @@ impl Campaign {
             outcome.add(index, report);
             bar.inc(1);
             outcome.is_out_of_time |= self.budget.is_some_and(|budget| stopwatch.elapsed() >= budget);
-            !(outcome.is_out_of_time || has_failed && self.stops_at_failure)
+            !(outcome.is_out_of_time || self.stops_at_failure && !outcome.failures.is_empty())
         });
         bar.finish_and_clear();
         let mut outcome = outcome.into_inner().expect("a run catches its panics");
         outcome.took = stopwatch.elapsed();
+        // Whoever was faster: what is told first does not hang on the threads.
+        outcome.failures.sort_by_key(|report| report.seed.wrapping_sub(self.first));
         outcome
     }
 

@@ -17,7 +17,7 @@ pub(super) struct Options {
     /// The first seed.
     seed: String,
     /// How many seeds, counted up from the first.
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
     seeds: u64,
     /// Prints one object instead of lines.
     #[arg(long)]

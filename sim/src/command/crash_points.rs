@@ -33,11 +33,15 @@ impl Options {
         for (points, violation) in &found.violations {
             println!("  down before effect {points:?}: {violation}");
         }
-        let (CrashPoints { effects, recovery_effects, runs, .. }, failed) = (&found, found.violations.len());
+        let (CrashPoints { effects, recovery_effects, runs, missed, .. }, failed) = (&found, found.violations.len());
         let verdict = if failed == 0 { "ok" } else { "FAILED" };
         println!(
-            "{verdict} seed={seed} effects={effects} recovery_effects={recovery_effects} runs={runs} violations={failed}"
+            "{verdict} seed={seed} effects={effects} recovery_effects={recovery_effects} runs={runs} missed={missed} violations={failed}"
         );
-        found.violations.first().map_or(Exit::Ok, |(_, violation)| Exit::of(violation))
+        match found.violations.first() {
+            Some((_, violation)) => Exit::of(violation),
+            None if found.missed > 0 => Exit::Vacuous,
+            None => Exit::Ok,
+        }
     }
 }

@@ -8,7 +8,8 @@ use klamm_sim::checker::{Violation, ViolationClass};
 
 /// The statuses, for `--help`.
 pub(super) const TABLE: &str = "Exit status: 0 all is well, 2 the command line makes no sense, 10 a broken invariant, 11 a run that is stuck, \
-12 a panic, 13 two runs of one seed differ, 14 the runs say nothing, 15 the time was up before the seeds were done.";
+12 a panic, 13 two runs of one seed differ, or a capsule shows another violation than its own, 14 nothing was shown, 15 the time was up before the seeds were done, \
+16 a file cannot be read or written.";
 
 /// How the command ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,6 +22,7 @@ pub(super) enum Exit {
     Differs = 13,
     Vacuous = 14,
     OutOfTime = 15,
+    File = 16,
 }
 
 impl Exit {

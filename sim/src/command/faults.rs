@@ -70,6 +70,10 @@ impl Options {
             }
             println!("{} faults, {silent} of which never fired in {} seeds", rows.len(), outcome.seeds);
         }
-        if self.seeds > 0 && silent > 0 { Exit::Vacuous } else { Exit::Ok }
+        match outcome.failures.first().and_then(|report| report.violations.first()) {
+            Some(violation) => Exit::of(violation),
+            None if self.seeds > 0 && silent > 0 => Exit::Vacuous,
+            None => Exit::Ok,
+        }
     }
 }

@@ -78,6 +78,13 @@ pub(super) fn write(path: &Path, text: &str) -> Result<(), String> {
 pub(super) fn another_process(arguments: &[&str]) -> Result<String, String> {
     let output = env::current_exe().and_then(|program| Command::new(program).args(arguments).output());
     let output = output.map_err(|error| format!("no second process: {error}"))?;
+    if !output.status.success() {
+        return Err(format!(
+            "the second process ends with {}: {}",
+            output.status,
+            String::from_utf8_lossy(&output.stderr)
+        ));
+    }
     String::from_utf8(output.stdout).map_err(|error| format!("the second process says nothing readable: {error}"))
 }
 

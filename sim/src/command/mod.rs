@@ -59,7 +59,7 @@ enum Command {
 /// Obeys the command line.
 pub(crate) fn main() -> ExitCode {
     // A panic of the broker is a finding, told in one line of the report.
-    std::panic::set_hook(Box::new(|_| {}));
+    klamm_sim::panics::listen_for_panics();
     let exit = match Arguments::parse().command {
         Command::Run(options) => options.obey(),
         Command::Replay(options) => options.obey(),
@@ -79,6 +79,17 @@ pub(crate) fn main() -> ExitCode {
 fn refuse(reason: &str) -> Exit {
     eprintln!("{reason}");
     Exit::Usage
+}
+
+/// The names of the profiles, from which an option chooses.
+fn profiles() -> Vec<&'static str> {
+    klamm_sim::Profile::ALL.iter().map(|profile| profile.name()).collect()
+}
+
+/// Says what is wrong with a file, or with what is in it.
+fn refuse_file(reason: &str) -> Exit {
+    eprintln!("{reason}");
+    Exit::File
 }
 
 /// Which build this is, for the first line and for capsules.

@@ -10,8 +10,8 @@ use klamm_sim::run::run;
 use super::bug::plant;
 use super::exit::Exit;
 use super::log_lines::LogLines;
-use super::refuse;
 use super::shrink::load;
+use super::{refuse, refuse_file};
 
 /// The options of `replay`.
 #[derive(Args)]
@@ -27,7 +27,7 @@ impl Options {
     pub(super) fn obey(self) -> Exit {
         let capsule = match load(&self.file) {
             Ok(capsule) => capsule,
-            Err(reason) => return refuse(&reason),
+            Err(reason) => return refuse_file(&reason),
         };
         if let Err(reason) = plant(capsule.bug.as_deref()) {
             return refuse(&reason);
@@ -51,6 +51,10 @@ impl Options {
             None => "no violation",
         };
         println!("{verdict}: seed={} events={} hash={:016x}", report.seed, report.events, report.hash);
-        found.map_or(Exit::Ok, Exit::of)
+        match found {
+            Some(violation) if violation.identity() == capsule.violation => Exit::of(violation),
+            Some(_) => Exit::Differs,
+            None => Exit::Ok,
+        }
     }
 }

@@ -16,7 +16,7 @@ use super::exit::Exit;
 use super::host::{processors, random_seed};
 use super::log_lines::LogLines;
 use super::shrink::write_capsule;
-use super::{made_by, refuse, seed};
+use super::{made_by, profiles, refuse, seed};
 
 /// So many failures of one campaign are made small; the rest are counted.
 const CAPSULES_MAX: usize = 3;
@@ -27,13 +27,13 @@ pub(super) struct Options {
     /// The first seed: decimal, hexadecimal with 0x, or the hash of a commit. Without one, chance chooses, and seeds are run until stopped.
     seed: Option<String>,
     /// How many seeds, counted up from the first.
-    #[arg(long)]
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
     seeds: Option<u64>,
-    /// On so many threads.
+    /// On so many threads; 0 stands for as many as there are processors.
     #[arg(short, long, default_value_t = 1)]
     jobs: usize,
     /// What kind of runs.
-    #[arg(long, default_value = Profile::Swarm.name(), value_parser = Profile::ALL.map_names())]
+    #[arg(long, default_value = Profile::Swarm.name(), value_parser = profiles())]
     profile: String,
     /// Ends after so much time, such as 30s, 10m or 2h.
     #[arg(long, value_parser = parse_duration)]
@@ -47,8 +47,8 @@ pub(super) struct Options {
     /// Where capsules are written.
     #[arg(long, default_value = "capsules")]
     out: PathBuf,
-    /// Shows what the broker logs.
-    #[arg(long)]
+    /// Shows what the broker logs, of one run at a time.
+    #[arg(long, conflicts_with = "jobs")]
     log: bool,
     /// Plants this bug first.
     #[arg(long)]
@@ -129,7 +129,10 @@ impl Options {
     /// A capsule of what failed, made small; its command is the last line.
     fn keep(&self, scenario: Scenario) {
         let (seed, profile) = (scenario.seed(), scenario.profile);
-        let again = if profile == Profile::Swarm { String::new() } else { format!(" --profile {}", profile.name()) };
+        let of_profile =
+            if profile == Profile::Swarm { String::new() } else { format!(" --profile {}", profile.name()) };
+        let with_bug = self.bug.as_ref().map(|bug| format!(" --bug '{bug}'")).unwrap_or_default();
+        let again = format!("{of_profile}{with_bug}");
         if self.no_shrink {
             return eprintln!("again: cargo sim run {seed}{again}");
         }
@@ -204,14 +207,4 @@ fn parse_duration(text: &str) -> Result<Duration, String> {
     };
     let product = number.parse::<u64>().ok().zip(seconds).and_then(|(number, seconds)| number.checked_mul(seconds));
     product.map(Duration::from_secs).ok_or_else(|| "a time is a number with s, m or h, such as 10m".to_string())
-}
-
-trait Names {
-    fn map_names(&self) -> Vec<&'static str>;
-}
-
-impl Names for &[Profile] {
-    fn map_names(&self) -> Vec<&'static str> {
-        self.iter().map(|profile| profile.name()).collect()
-    }
 }

@@ -7,13 +7,14 @@ use std::time::Duration;
 
 use clap::Args;
 use klamm_sim::capsule::Capsule;
-use klamm_sim::shrink::shrink;
+use klamm_sim::run::run;
+use klamm_sim::shrink::{NotShrunk, shrink};
 use klamm_sim::{Profile, Scenario};
 
 use super::bug::plant;
 use super::exit::Exit;
 use super::host::{Stopwatch, read, write};
-use super::{made_by, refuse, seed};
+use super::{made_by, profiles, refuse, refuse_file, seed};
 
 /// How long shrinking may take, and how many runs.
 const TIME_MAX: Duration = Duration::from_secs(5);
@@ -28,7 +29,7 @@ pub(super) struct Options {
     #[arg(short, long)]
     out: Option<PathBuf>,
     /// What kind of run the seed is for.
-    #[arg(long, default_value = Profile::Swarm.name())]
+    #[arg(long, default_value = Profile::Swarm.name(), value_parser = profiles())]
     profile: String,
     /// Plants this bug first; a capsule names its own.
     #[arg(long)]
@@ -51,9 +52,26 @@ impl Options {
                 println!("again: cargo sim replay {}", path.display());
                 Exit::Ok
             }
-            Err(reason) => refuse(&reason),
+            Err(NotKept::NotShrunk(NotShrunk::Sound)) => {
+                eprintln!("{}", NotShrunk::Sound);
+                Exit::Vacuous
+            }
+            Err(reason @ NotKept::NotShrunk(NotShrunk::NotByName)) => {
+                eprintln!("{reason}");
+                Exit::Differs
+            }
+            Err(NotKept::Said(reason)) => refuse_file(&reason),
         }
     }
+}
+
+/// Why there is no capsule.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum NotKept {
+    #[error(transparent)]
+    NotShrunk(#[from] NotShrunk),
+    #[error("{0}")]
+    Said(String),
 }
 
 /// The scenario of a capsule's file, or of a seed, and the bug that is to be planted.
@@ -74,13 +92,17 @@ pub(super) fn load(path: &Path) -> Result<Capsule, String> {
 }
 
 /// Shrinks a scenario and writes its capsule to `path`. What else is found on the way gets a capsule beside it.
-pub(super) fn write_capsule(scenario: Scenario, bug: Option<String>, path: &Path) -> Result<PathBuf, String> {
+pub(super) fn write_capsule(scenario: Scenario, bug: Option<String>, path: &Path) -> Result<PathBuf, NotKept> {
     let stopwatch = Stopwatch::start();
-    let shrunk =
-        shrink(scenario, patience(stopwatch)).ok_or("the run breaks no promise: there is nothing to shrink")?;
-    let mut capsule = Capsule::new(shrunk.scenario, &shrunk.report, made_by()).ok_or("the run breaks no promise")?;
+    let shrunk = shrink(scenario, patience(stopwatch))?;
+    let mut capsule = Capsule::new(shrunk.scenario, &shrunk.report, made_by()).ok_or(NotShrunk::Sound)?;
     capsule.bug = bug;
-    write(path, &capsule.to_text())?;
+    let text = capsule.to_text();
+    let again = Capsule::from_text(&text).map_err(|error| NotKept::Said(error.to_string()))?;
+    if run(again.scenario).hash != capsule.hash {
+        return Err(NotShrunk::NotByName.into());
+    }
+    write(path, &text).map_err(NotKept::Said)?;
     let operations: u32 = shrunk.report.operations.values().sum();
     let (faults, clients) = (capsule.faults().count(), shrunk.report.operations.len());
     let (runs, seconds) = (shrunk.runs, stopwatch.elapsed().as_secs());

@@ -11,8 +11,8 @@ use klamm_sim::story::Story;
 use super::bug::plant;
 use super::exit::Exit;
 use super::host::{read, write};
-use super::refuse;
 use super::shrink::scenario;
+use super::{profiles, refuse};
 
 /// The options of `story`.
 #[derive(Args)]
@@ -23,7 +23,7 @@ pub(super) struct Options {
     #[arg(short, long, default_value = "story.html")]
     out: PathBuf,
     /// What kind of run the seed is for.
-    #[arg(long, default_value = Profile::Swarm.name())]
+    #[arg(long, default_value = Profile::Swarm.name(), value_parser = profiles())]
     profile: String,
     /// Plants this bug first; a capsule names its own.
     #[arg(long)]
@@ -45,7 +45,9 @@ impl Options {
         let profile = Profile::from_name(&self.profile).ok_or("there is no such profile")?;
         let (scenario, bug) = scenario(&self.what, profile, self.bug.clone())?;
         plant(bug.as_deref())?;
-        let capsule = read(self.what.as_ref()).unwrap_or_else(|_| format!("cargo sim run {}", self.what));
+        let bugs = bug.as_ref().map(|bug| format!(" --bug '{bug}'")).unwrap_or_default();
+        let run = || format!("cargo sim run {} --profile {}{bugs}", self.what, self.profile);
+        let capsule = read(self.what.as_ref()).unwrap_or_else(|_| run());
         let title = format!(
             "seed {}{}",
             scenario.seed(),

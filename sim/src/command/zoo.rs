@@ -136,7 +136,7 @@ fn shrink_all(bug: Bug, found: &[Finding]) -> ShrunkSizes {
         let scenario = Scenario::from(WorldOptions::from_seed(finding.seed));
         let before = run(scenario.clone());
         let stopwatch = Stopwatch::start();
-        let Some(shrunk) = shrink(scenario, patience(stopwatch)) else { continue };
+        let Ok(shrunk) = shrink(scenario, patience(stopwatch)) else { continue };
         let milliseconds = stopwatch.elapsed().as_millis();
         let identity = |report: &RunReport| report.violations.first().map(Violation::identity);
         sizes.faults_before.push(before.fired.len());

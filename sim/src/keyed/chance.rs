@@ -43,6 +43,11 @@ impl Chance {
         &self.swarm
     }
 
+    /// Whether this fault may fire at all.
+    pub fn may_fire(&self, site: Site) -> bool {
+        self.swarm.rate(site) > 0 || self.overrides.may_fire(site)
+    }
+
     /// Whether the fault fires now; if so, the draw from which it takes its numbers.
     pub fn fault(&mut self, site: Site, entity: u64) -> Option<Draw> {
         let rate = self.swarm.rate(site);

@@ -303,7 +303,7 @@ sites! {
     WallJump = 500, RARE;
     /// The wall clock is stepped by some milliseconds, as a time daemon does.
     WallStep = 501, COMMON;
-    /// The wall clock is stepped back behind the time at which the present segment began.
+    /// The wall clock is stepped back by up to half a second, which no segment and no timestamp expects.
     WallStepsBack = 502, RARE;
     /// The oscillator is off: the wall clock drifts by up to 500 parts in a million.
     ClockDrift = 503, RARE;

@@ -36,10 +36,12 @@ impl Cast {
 
     /// The lane of whoever takes a step.
     pub(super) fn lane_of_step(&self, party: u64) -> usize {
-        let number = |party: u64| usize::try_from(party).unwrap_or(0);
         match party.checked_sub(CLIENT_STEPS) {
-            Some(seat) => number(seat).min(self.clients.len().saturating_sub(1)),
-            None => self.network_lane() + 1 + number(party).min(self.roles.len().saturating_sub(1)),
+            Some(client) => self.clients.iter().position(|(_, number)| u64::from(*number) == client).unwrap_or(0),
+            None => {
+                let role = usize::try_from(party).unwrap_or(0);
+                self.network_lane() + 1 + role.min(self.roles.len().saturating_sub(1))
+            }
         }
     }
 
@@ -101,8 +103,11 @@ impl Cast {
                 let site = Site::ALL.iter().find(|site| u64::from(site.number()) == value);
                 format!("FAULT {}: {}", site.map_or("", |site| site.name()), site.map_or("", |site| site.sentence()))
             }
+            TraceKind::WallJump if entity == 1 => {
+                format!("the wall clock runs by {} millionths faster", value.cast_signed())
+            }
             TraceKind::WallJump => format!("the wall clock jumps by {} ms", value.cast_signed()),
-            TraceKind::Left => format!("what the power cut left of {}", self.file(entity)),
+            TraceKind::Left => format!("what is left of {}", self.file(entity)),
         }
     }
 }
