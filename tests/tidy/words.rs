@@ -18,9 +18,10 @@ const WORKPLACE: &[&str] = &[concat!("/wo", "rk/"), concat!("/fa", "rm"), concat
 const OUTERMOST: &[&str] =
     &["src/os/", "src/cli/", "src/main.rs", "sim/src/command/host.rs", "tests/", "sim/tests/", "fuzz/"];
 
-/// The files whose hash maps cannot be iterated from outside, and do not iterate inside.
 /// Files whose notes belong to a thread: what they note decides nothing.
 const NOTES_OF_A_THREAD: &[&str] = &["sim/src/panics.rs"];
+
+/// The files whose hash maps cannot be iterated from outside, and do not iterate inside.
 const KEEPERS_OF_HASHES: &[&str] = &["src/lookup_map.rs", "sim/src/keyed/chance.rs"];
 
 fn find(sources: &[Source], words: &[&str], cure: &str, in_code: bool) -> Vec<String> {
