@@ -75,6 +75,12 @@ bugs! {
     TornTakenForOld = "torn batch taken for an old format";
     /// A fetch gives a piece of a first batch that is too large for a partition which is not the first with data.
     FirstBatchCut = "first batch of a fetch is cut";
+    /// A look-up by timestamp passes over a record that has just this timestamp.
+    TimestampPassed = "timestamp look-up goes one too far";
+    /// A request that is only to be validated creates partitions.
+    ValidationCreates = "validation creates partitions";
+    /// An offset that was deleted is still there.
+    DeletedOffsetStays = "deleted offset stays";
 }
 
 #[cfg(feature = "zoo")]

@@ -11,7 +11,7 @@ use klamm::types::Instant;
 
 use crate::broker_machine::{BrokerMachine, unless_panicked};
 use crate::checker::{History, Violation};
-use crate::client::{Admin, Client, ClientContext, Consumer, Garbage, GroupMember, Producer};
+use crate::client::{Admin, Client, ClientContext, Consumer, Examiner, Garbage, GroupMember, Producer};
 use crate::clock_faults::ClockFaults;
 use crate::keyed::{Fired, Site, SiteKind};
 use crate::plan::{Ending, GARBAGE, Plan, last_admin, last_consumer, last_member};
@@ -197,6 +197,8 @@ impl Run {
             restart_effects: None,
             plan,
         };
+        // What a disk that fails makes of an answer no reference broker knows.
+        run.plan.examiner = run.plan.examiner.filter(|_| has_sound_disk);
         run.world.set_fragile(is_fragile);
         if let Some(descriptors) = run.plan.descriptors_max {
             run.world.set_descriptors_max(descriptors);
@@ -212,6 +214,9 @@ impl Run {
         }
         if let Some(profile) = run.plan.admin {
             run.seat("admin", profile.client, Box::new(Admin::new(profile)));
+        }
+        if let Some(profile) = run.plan.examiner {
+            run.seat("examiner", profile.client, Box::new(Examiner::new(profile)));
         }
         if run.plan.garbage > 0 {
             run.seat("garbage", GARBAGE, Box::new(Garbage::new(GARBAGE, run.plan.garbage, run.plan.has_little_memory)));
