@@ -77,6 +77,12 @@ bugs! {
     FirstBatchCut = "first batch of a fetch is cut";
     /// Who has read up to the end of a log and fetches there is told that there is no such offset.
     EndOutOfRange = "the end of the log is out of range";
+    /// A look-up by timestamp passes over a record that has just this timestamp.
+    TimestampPassed = "timestamp look-up goes one too far";
+    /// A request that is only to be validated creates partitions.
+    ValidationCreates = "validation creates partitions";
+    /// An offset that was deleted is still there.
+    DeletedOffsetStays = "deleted offset stays";
 }
 
 #[cfg(feature = "zoo")]

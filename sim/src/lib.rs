@@ -14,6 +14,7 @@ pub mod crash_points; // a broker that goes down at every effect in turn
 pub mod panics; // the broker's are findings, all others shout
 pub mod pipeline; // a broker that takes bytes from a fuzzer
 pub mod run; // one seed from start to verdict
+mod reference; // a broker that is easy to believe
 pub mod story; // a run as a page that people read
 pub mod shrink; // a smaller scenario with the same violation
 

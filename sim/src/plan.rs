@@ -10,7 +10,7 @@ use klamm::types::Instant;
 
 use crate::broker_machine::Layout;
 use crate::checker::Acks;
-use crate::client::{AdminProfile, ConsumerProfile, GroupMemberProfile, Habits, ProducerProfile};
+use crate::client::{AdminProfile, ConsumerProfile, ExaminerProfile, GroupMemberProfile, Habits, ProducerProfile};
 use crate::keyed::{Draw, Site, draw_config};
 use crate::reduction::{Reduction, Simple};
 use crate::scenario::{Profile, Scenario};
@@ -18,10 +18,14 @@ use crate::world::Crash;
 
 /// The client that sends garbage.
 pub(crate) const GARBAGE: u32 = 150;
+/// The client that knows what it must be told.
+const EXAMINER: u32 = 180;
 /// Operations of a client in a short run, at most.
 const SHORT_OPERATIONS_MAX: u32 = 3;
+/// In how many runs of a million every answer to one client is compared with a reference broker's, until something is wrong with the disk.
+const EXAMINED_PARTS: u32 = 400_000;
 /// How much more a client does in a run that is a soak.
-const SOAK_FACTOR: u32 = 12;
+const SOAK_FACTOR: u32 = 5;
 
 /// How the broker goes down between two phases of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,6 +55,7 @@ pub(crate) struct Plan {
     pub(crate) consumers: Vec<ConsumerProfile>,
     pub(crate) members: Vec<GroupMemberProfile>,
     pub(crate) admin: Option<AdminProfile>,
+    pub(crate) examiner: Option<ExaminerProfile>,
     /// Attempts of the client that sends garbage.
     pub(crate) garbage: u32,
     /// The broker may hold so few bytes of requests that one large frame takes them all, and garbage is often just that.
@@ -98,6 +103,8 @@ impl Plan {
             consumers: (0..consumers).map(|client| consumer(seed, 100 + number(client), has_zstd)).collect(),
             members: (0..members).map(|client| member(seed, 160 + number(client))).collect(),
             admin: draw.part(11).happens(300_000).then(|| admin(seed, 170)),
+            examiner: (draw.part(12).happens(EXAMINED_PARTS) || profile == Profile::Calm)
+                .then(|| examiner(draw.part(13))),
             garbage: number(garbage),
             has_little_memory,
             crashes: crashes(seed),
@@ -121,6 +128,9 @@ impl Plan {
                 self.members.iter_mut().for_each(|member| member.rounds = member.rounds.min(SHORT_OPERATIONS_MAX));
                 self.admin.iter_mut().for_each(|admin| admin.rounds = admin.rounds.min(SHORT_OPERATIONS_MAX));
                 self.garbage = self.garbage.min(SHORT_OPERATIONS_MAX);
+                self.examiner
+                    .iter_mut()
+                    .for_each(|examiner| examiner.questions = examiner.questions.min(SHORT_OPERATIONS_MAX));
             }
             Profile::Soak => {
                 self.producers.iter_mut().for_each(|producer| producer.batches *= SOAK_FACTOR);
@@ -145,6 +155,8 @@ impl Plan {
         self.members.retain(|member| member.rounds > 0);
         self.admin.iter_mut().for_each(|admin| admin.rounds = left(admin.client, admin.rounds));
         self.admin = self.admin.filter(|admin| admin.rounds > 0);
+        self.examiner.iter_mut().for_each(|examiner| examiner.questions = left(examiner.client, examiner.questions));
+        self.examiner = self.examiner.filter(|examiner| examiner.questions > 0);
         self.garbage = left(GARBAGE, self.garbage);
         for producer in &mut self.producers {
             producer.records_per_batch_max = if has(Simple::OneRecord) { 1 } else { producer.records_per_batch_max };
@@ -180,7 +192,8 @@ impl Plan {
         let members = self.members.iter().map(|profile| (profile.client, profile.rounds));
         let admin = self.admin.iter().map(|profile| (profile.client, profile.rounds));
         let garbage = (self.garbage > 0).then_some((GARBAGE, self.garbage));
-        producers.chain(consumers).chain(members).chain(admin).chain(garbage).collect()
+        let examiner = self.examiner.iter().map(|profile| (profile.client, profile.questions));
+        producers.chain(consumers).chain(members).chain(admin).chain(garbage).chain(examiner).collect()
     }
 }
 
@@ -257,26 +270,22 @@ fn crashes(seed: u64) -> Vec<PlannedCrash> {
 fn producer(seed: u64, client: u32) -> ProducerProfile {
     let draw = draw_config(seed, Site::ClientProfile, 1 + u64::from(client));
     let is_idempotent = draw.part(4).happens(500_000);
-    let version = one_of(draw.part(5), &[3, 7, 8, 9, 11, 12, 13]);
     let acks = one_of(draw.part(0), &[Acks::All, Acks::All, Acks::Leader, Acks::None]);
     ProducerProfile {
         client,
         acks: if is_idempotent { Acks::All } else { acks },
         is_idempotent,
-        version,
         pipeline_max: usize::try_from(draw.part(1).between(1, 5)).unwrap_or(1),
         batches: u32::try_from(draw.part(2).between(1, 30)).unwrap_or(1),
         records_per_batch_max: u32::try_from(draw.part(3).between(1, 5)).unwrap_or(1),
-        compression: compression(draw.part(6), version),
+        compression: compression(draw.part(6)),
         habits: Habits::draw(draw),
     }
 }
 
-/// Most producers do not compress. Zstandard is for those who speak version 7 at least.
-fn compression(draw: Draw, version: i16) -> CompressionType {
-    let drawn = one_of(draw.part(0), &CompressionType::ALL);
-    let is_allowed = drawn != CompressionType::Zstd || version >= 7;
-    if draw.happens(300_000) && is_allowed { drawn } else { CompressionType::None }
+/// Most producers do not compress.
+fn compression(draw: Draw) -> CompressionType {
+    if draw.happens(300_000) { one_of(draw.part(0), &CompressionType::ALL) } else { CompressionType::None }
 }
 
 fn admin(seed: u64, client: u32) -> AdminProfile {
@@ -285,15 +294,16 @@ fn admin(seed: u64, client: u32) -> AdminProfile {
     AdminProfile { client, rounds, habits: Habits::draw(draw) }
 }
 
-fn consumer(seed: u64, client: u32, has_zstd: bool) -> ConsumerProfile {
+fn examiner(draw: Draw) -> ExaminerProfile {
+    ExaminerProfile { client: EXAMINER, questions: u32::try_from(draw.between(20, 100)).unwrap_or(20) }
+}
+
+fn consumer(seed: u64, client: u32, reads_zstd: bool) -> ConsumerProfile {
     let draw = draw_config(seed, Site::ClientProfile, 1 + u64::from(client));
-    let version = one_of(draw.part(5), &[4, 7, 10, 11, 12, 13, 16, 18]);
-    // Zstandard is not served to those who speak an older version.
-    let version = if has_zstd { version.max(10) } else { version };
     ConsumerProfile {
         client,
-        version,
-        has_session: version >= 7 && draw.part(8).happens(500_000),
+        reads_zstd,
+        has_session: draw.part(8).happens(500_000),
         asks_epoch_ends: draw.part(9).happens(500_000),
         wait_ms_max: one_of(draw.part(6), &[20, 100, 300]),
         bytes_min: one_of(draw.part(7), &[1, 1, 1_000]),
@@ -306,15 +316,13 @@ fn member(seed: u64, client: u32) -> GroupMemberProfile {
     GroupMemberProfile {
         client,
         rounds: u32::try_from(draw.part(0).between(1, 20)).unwrap_or(1),
-        join_version: one_of(draw.part(5), &[2, 3, 4, 5, 7, 9]),
-        commit_version: one_of(draw.part(6), &[3, 7, 9, 10]),
         habits: Habits::draw(draw),
     }
 }
 
 /// The member that fetches at the end what was committed.
 pub(crate) fn last_member() -> GroupMemberProfile {
-    GroupMemberProfile { client: 201, rounds: 1, join_version: 9, commit_version: 9, habits: Habits::none() }
+    GroupMemberProfile { client: 201, rounds: 1, habits: Habits::none() }
 }
 
 /// The admin that looks at the end whether what was told is true.
@@ -326,7 +334,7 @@ pub(crate) fn last_admin() -> AdminProfile {
 pub(crate) fn last_consumer() -> ConsumerProfile {
     ConsumerProfile {
         client: 200,
-        version: 12,
+        reads_zstd: true,
         wait_ms_max: 100,
         bytes_min: 1,
         has_session: true,

@@ -11,7 +11,7 @@ use klamm::types::Instant;
 
 use crate::broker_machine::BrokerMachine;
 use crate::checker::{History, Violation};
-use crate::client::{Admin, Client, ClientContext, Consumer, Garbage, GroupMember, Producer};
+use crate::client::{Admin, Client, ClientContext, Consumer, Examiner, Garbage, GroupMember, Producer};
 use crate::clock_faults::ClockFaults;
 use crate::keyed::{Fired, Site, SiteKind};
 use crate::panics::{Panic, unless_panicked};
@@ -210,6 +210,9 @@ impl Run {
         }
         if let Some(profile) = run.plan.admin {
             run.seat("admin", profile.client, Box::new(Admin::new(profile)));
+        }
+        if let Some(profile) = run.plan.examiner {
+            run.seat("examiner", profile.client, Box::new(Examiner::new(profile)));
         }
         if run.plan.garbage > 0 {
             run.seat("garbage", GARBAGE, Box::new(Garbage::new(GARBAGE, run.plan.garbage, run.plan.has_little_memory)));

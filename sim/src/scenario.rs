@@ -42,7 +42,7 @@ profiles! {
     AllOn = "all-on";
     /// One fault kind in each run.
     Single = "single";
-    /// No fault.
+    /// No fault, and one client whose every answer is compared with that of a reference broker.
     Calm = "calm";
     /// Little work in each run, about a thousand events, so that many seeds are seen.
     Short = "short";

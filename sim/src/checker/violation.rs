@@ -99,6 +99,8 @@ pub enum Violation {
     ClosedWithoutCause { connection: u64 },
     #[error("N9: client {client} got an answer that cannot be read")]
     UnreadableAnswer { client: u32 },
+    #[error("D2: {api} version {version} is not answered as by the reference broker: {difference}")]
+    NotAsReference { api: &'static str, version: i16, difference: String },
     #[error("S1: the broker does not start again: {reason}")]
     DoesNotStart { reason: String },
     #[error("S1: the orderly stop failed: {reason}")]
@@ -117,6 +119,7 @@ impl Violation {
         let said = self.to_string();
         let invariant = said.split(':').next().unwrap_or_default();
         match self {
+            Violation::NotAsReference { api, .. } => format!("{invariant}: {api}"),
             Violation::Stuck { reason, .. } => format!("{invariant}: {reason}"),
             Violation::Panicked { message, place } => {
                 // Lines move when others come and go; the file and the words stay.

@@ -5,7 +5,7 @@
 
 use klamm::error_code::ErrorCode;
 use klamm::protocol::messages::create_topics::{CreatableTopic, CreateTopicsRequest, CreateTopicsResponse};
-use klamm::protocol::messages::delete_topics::{DeleteTopicsRequest, DeleteTopicsResponse};
+use klamm::protocol::messages::delete_topics::{DeleteTopicState, DeleteTopicsRequest, DeleteTopicsResponse};
 use klamm::protocol::messages::describe_configs::{
     DescribeConfigsRequest, DescribeConfigsResource, DescribeConfigsResponse,
 };
@@ -17,12 +17,15 @@ use klamm::protocol::{ApiKey, DecodeError, Decoder, Message};
 use klamm::types::Instant;
 
 use super::link::{Link, LinkNews, Next};
+use super::versions::ANY;
 use super::{Client, ClientConnection, ClientContext, Habits};
 use crate::checker::{AdminHistory, Violation};
 use crate::keyed::Site;
 
 const TOPIC_RESOURCE: i8 = 2;
 const KEY: &str = "retention.ms";
+/// The versions of Metadata that can ask for a topic without creating it.
+const LOOKS_ONLY: std::ops::RangeInclusive<i16> = 4..=i16::MAX;
 const PACE_NS_MAX: u64 = 20_000_000;
 
 /// What one admin is like in one run.
@@ -84,26 +87,32 @@ impl Admin {
                 let topic =
                     CreatableTopic { name: &name, num_partitions: 1, replication_factor: 1, ..Default::default() };
                 let request = CreateTopicsRequest { topics: vec![topic], ..Default::default() };
-                connection.send(context, (ApiKey::CreateTopics, 7), &request, true);
+                connection.send(context, connection.api(context, ApiKey::CreateTopics, &ANY), &request, true);
             }
             Task::Alter(value) => {
                 let value = value.to_string();
                 let configs = vec![AlterableConfig { name: KEY, config_operation: 0, value: Some(&value) }];
                 let resource = AlterConfigsResource { resource_type: TOPIC_RESOURCE, resource_name: &name, configs };
                 let request = IncrementalAlterConfigsRequest { resources: vec![resource], ..Default::default() };
-                connection.send(context, (ApiKey::IncrementalAlterConfigs, 1), &request, true);
+                connection.send(
+                    context,
+                    connection.api(context, ApiKey::IncrementalAlterConfigs, &ANY),
+                    &request,
+                    true,
+                );
             }
             Task::Delete => {
-                let request =
-                    DeleteTopicsRequest { topic_names: vec![&name], timeout_ms: 60_000, ..Default::default() };
-                connection.send(context, (ApiKey::DeleteTopics, 5), &request, true);
+                // As old versions name it and as new ones do: which is written, the version decides.
+                let topics = vec![DeleteTopicState { name: Some(&name), ..Default::default() }];
+                let request = DeleteTopicsRequest { topics, topic_names: vec![&name], timeout_ms: 60_000 };
+                connection.send(context, connection.api(context, ApiKey::DeleteTopics, &ANY), &request, true);
             }
             Task::List => {
                 let names = context.history.admin().names();
                 let topic = |name| MetadataRequestTopic { name: Some(name), ..Default::default() };
                 let topics = Some(names.iter().map(|name| topic(name.as_str())).collect());
                 let request = MetadataRequest { topics, allow_auto_topic_creation: false, ..Default::default() };
-                connection.send(context, (ApiKey::Metadata, 12), &request, true);
+                connection.send(context, connection.api(context, ApiKey::Metadata, &LOOKS_ONLY), &request, true);
             }
             Task::Describe => {
                 let names = context.history.admin().altered();
@@ -114,7 +123,7 @@ impl Admin {
                 };
                 let resources = names.iter().map(|name| resource(name.as_str())).collect();
                 let request = DescribeConfigsRequest { resources, ..Default::default() };
-                connection.send(context, (ApiKey::DescribeConfigs, 4), &request, true);
+                connection.send(context, connection.api(context, ApiKey::DescribeConfigs, &ANY), &request, true);
             }
         }
     }

@@ -3,15 +3,17 @@
 //! It must not know what a request asks. That answers come in order, once each, is checked here, where they are seen.
 
 use std::collections::VecDeque;
+use std::ops::RangeInclusive;
 
 use klamm::protocol::header::decode_response_header;
 use klamm::protocol::{ApiKey, Decoder, Message, encode_request};
 use klamm::types::Instant;
 
 use super::ClientContext;
+use super::versions::one_of;
 use crate::checker::Violation;
 use crate::client_socket::ClientSocket;
-use crate::keyed::Site;
+use crate::keyed::{Key, Site};
 
 /// The most bytes that one read takes.
 const READ_BYTES: usize = 4 << 10;
@@ -101,6 +103,18 @@ impl ClientConnection {
     /// The broker may close it: it does so without a word if an acks=0 batch cannot be appended.
     pub(crate) fn may_be_closed(&mut self) {
         self.is_blameless = false;
+    }
+
+    /// The API and the version in which this connection speaks to it: any that will do, always the same.
+    pub(crate) fn api(
+        &self,
+        context: &ClientContext<'_>,
+        api_key: ApiKey,
+        will_do: &RangeInclusive<i16>,
+    ) -> (ApiKey, i16) {
+        let ordinal = u64::from(api_key.code().unsigned_abs());
+        let draw = context.world.value_at(Key { site: Site::ApiVersion, entity: self.identity, ordinal });
+        (api_key, one_of(draw, api_key, will_do))
     }
 
     /// Queues a request. One that is never answered (acks=0) is not waited for.

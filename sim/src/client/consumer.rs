@@ -16,12 +16,19 @@ use klamm::record::{BatchIterator, Decompressor};
 use klamm::types::{Instant, TopicId};
 
 use super::link::{Link, LinkNews, Next};
+use super::versions::{ANY, by_name_unless};
 use super::{Client, ClientConnection, ClientContext, Habits, Value};
 use crate::checker::{Era, Seen, Violation};
 use crate::keyed::Site;
 
-const METADATA_VERSION: i16 = 12;
-const EPOCH_VERSION: i16 = 4;
+/// The first version that names topics by their ids.
+const IDS_FROM: i16 = 13;
+/// The first version that serves Zstandard.
+const ZSTD_FROM: i16 = 10;
+/// The first version that tells where a log starts.
+const LOG_START_FROM: i16 = 5;
+/// What stands for the leader epoch in versions of Metadata that do not tell it.
+const NO_EPOCH: i32 = -1;
 /// A partition of which the disk has destroyed records is offline if it is refused so often.
 const REFUSALS_MAX: u32 = 600;
 /// After so many refusals of one offset in a partition of which the disk has destroyed records it is not a passing trouble.
@@ -42,7 +49,8 @@ const BODY_BYTES_MAX: usize = 1 << 20;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ConsumerProfile {
     pub(crate) client: u32,
-    pub(crate) version: i16,
+    /// Some batches are compressed with Zstandard.
+    pub(crate) reads_zstd: bool,
     pub(crate) wait_ms_max: i32,
     pub(crate) bytes_min: i32,
     /// It fetches in a session.
@@ -132,7 +140,7 @@ impl Consumer {
         if !self.is_prepared {
             let topics = Some(vec![MetadataRequestTopic { name: Some(self.topic), ..Default::default() }]);
             let request = MetadataRequest { topics, allow_auto_topic_creation: true, ..Default::default() };
-            connection.send(context, (ApiKey::Metadata, METADATA_VERSION), &request, true);
+            connection.send(context, connection.api(context, ApiKey::Metadata, &ANY), &request, true);
             return;
         }
         if self.positions.values().any(|position| position.unsure_of.is_some()) {
@@ -169,7 +177,9 @@ impl Consumer {
             topics: Some(topic).into_iter().filter(|topic| !topic.partitions.is_empty()).collect(),
             ..Default::default()
         };
-        connection.send(context, (ApiKey::Fetch, self.profile.version), &request, true);
+        let named = by_name_unless(self.topic_id != TopicId::ZERO, IDS_FROM);
+        let will_do = if self.profile.reads_zstd { ZSTD_FROM..=*named.end() } else { named };
+        connection.send(context, connection.api(context, ApiKey::Fetch, &will_do), &request, true);
     }
 
     /// Asks where the epochs ended in which it has read (KIP-320).
@@ -180,7 +190,7 @@ impl Consumer {
             .collect();
         let topics = vec![OffsetForLeaderTopic { topic: self.topic, partitions }];
         let request = OffsetForLeaderEpochRequest { replica_id: -1, topics };
-        connection.send(context, (ApiKey::OffsetForLeaderEpoch, EPOCH_VERSION), &request, true);
+        connection.send(context, connection.api(context, ApiKey::OffsetForLeaderEpoch, &ANY), &request, true);
     }
 
     /// Goes back to where the epoch ended in which it has read. Without a loss that is not before what it has read.
@@ -226,7 +236,7 @@ impl Consumer {
         let partitions = response.responses.iter().flat_map(|topic| &topic.partitions);
         let mut is_right = true;
         for partition in partitions {
-            is_right &= self.take_partition(context, partition);
+            is_right &= self.take_partition(context, version, partition);
         }
         is_right
     }
@@ -234,13 +244,15 @@ impl Consumer {
     fn take_metadata(&mut self, response: &MetadataResponse<'_>) {
         let topic = response.topics.iter().find(|topic| topic.name == Some(self.topic) && topic.error_code == 0);
         let Some(topic) = topic else { return };
-        let is_same_topic = self.topic_id == topic.topic_id;
+        let ids = [self.topic_id, topic.topic_id];
+        let is_same_topic = ids[0] == ids[1] || ids.contains(&TopicId::ZERO);
         self.topic_id = topic.topic_id;
         self.session = Session { is_calm: self.session.is_calm, ..Session::default() };
         for partition in &topic.partitions {
             let fresh = Position { leader_epoch: partition.leader_epoch, ..Position::default() };
             let position = self.positions.entry(partition.partition_index).or_insert(fresh);
-            if position.leader_epoch != partition.leader_epoch {
+            // An old version does not tell the epoch: whoever speaks it reads on, and hears of what was cut when its offset is out of range.
+            if position.leader_epoch != partition.leader_epoch && partition.leader_epoch != NO_EPOCH {
                 let goes_on = self.profile.asks_epoch_ends && is_same_topic && position.offset > 0;
                 let unsure_of = position.unsure_of.or(Some(position.read_in_epoch)).filter(|_| goes_on);
                 let kept = Position {
@@ -256,7 +268,7 @@ impl Consumer {
         self.is_prepared = !self.positions.is_empty();
     }
 
-    fn take_partition(&mut self, context: &mut ClientContext<'_>, data: &PartitionData<'_>) -> bool {
+    fn take_partition(&mut self, context: &mut ClientContext<'_>, version: i16, data: &PartitionData<'_>) -> bool {
         let RecordsField::Bytes(records) = data.records else { return false };
         let Some(position) = self.positions.get_mut(&data.partition_index) else { return false };
         match ErrorCode::from_code(data.error_code) {
@@ -286,7 +298,7 @@ impl Consumer {
         ];
         for (what, before, after) in marks {
             let is_touched = context.history.destroyed().is_touched(data.partition_index);
-            if after < before && !is_touched && (what != "log start" || self.profile.version >= 5) {
+            if after < before && !is_touched && (what != "log start" || version >= LOG_START_FROM) {
                 let (client, partition) = (self.profile.client, data.partition_index);
                 context.history.violate(Violation::WentBack { client, partition, what, before, after });
             }

@@ -17,18 +17,21 @@ use klamm::protocol::messages::offset_commit::{
     OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitRequestTopic, OffsetCommitResponse,
 };
 use klamm::protocol::messages::offset_fetch::{
-    OffsetFetchRequest, OffsetFetchRequestGroup, OffsetFetchRequestTopics, OffsetFetchResponse,
+    OffsetFetchRequest, OffsetFetchRequestGroup, OffsetFetchRequestTopic, OffsetFetchRequestTopics, OffsetFetchResponse,
 };
 use klamm::protocol::messages::sync_group::{SyncGroupRequest, SyncGroupRequestAssignment, SyncGroupResponse};
 use klamm::protocol::{ApiKey, DecodeError, Decoder, Message};
 use klamm::types::{Instant, TopicId};
 
 use super::link::{Link, LinkNews, Next};
+use super::versions::{ANY, by_name_unless};
 use super::{Client, ClientConnection, ClientContext, Habits};
 use crate::checker::{CommitId, Violation};
 use crate::keyed::Site;
 
 const GROUP: &str = "group";
+/// The first version of OffsetCommit and OffsetFetch that names topics by their ids.
+const IDS_FROM: i16 = 10;
 const PACE_NS_MAX: u64 = 40_000_000;
 const SESSION_MS: i32 = 1_000;
 const REBALANCE_MS: i32 = 2_000;
@@ -41,8 +44,6 @@ pub(crate) struct GroupMemberProfile {
     pub(crate) client: u32,
     /// Heartbeats, commits and fetches before it leaves.
     pub(crate) rounds: u32,
-    pub(crate) join_version: i16,
-    pub(crate) commit_version: i16,
     pub(crate) habits: Habits,
 }
 
@@ -163,27 +164,26 @@ impl GroupMember {
                 let (generation_id, member_id) = (self.spoken_for(), self.member_id.as_str());
                 self.is_stale = context.history.groups().is_stale(context.boot, generation_id);
                 let request = HeartbeatRequest { group_id: GROUP, generation_id, member_id, ..Default::default() };
-                connection.send(context, (ApiKey::Heartbeat, 4), &request, true);
+                connection.send(context, connection.api(context, ApiKey::Heartbeat, &ANY), &request, true);
             }
             Task::Leave => {
                 self.has_asked_to_leave = true;
                 let members = vec![MemberIdentity { member_id: &self.member_id, ..Default::default() }];
-                let request = LeaveGroupRequest { group_id: GROUP, members, ..Default::default() };
-                connection.send(context, (ApiKey::LeaveGroup, 5), &request, true);
+                let request = LeaveGroupRequest { group_id: GROUP, member_id: &self.member_id, members };
+                connection.send(context, connection.api(context, ApiKey::LeaveGroup, &ANY), &request, true);
             }
         }
     }
 
     fn ask_coordinator(&self, context: &ClientContext<'_>, connection: &mut ClientConnection) {
         let request = FindCoordinatorRequest { key: GROUP, coordinator_keys: vec![GROUP], ..Default::default() };
-        let version = if self.profile.join_version < 6 { 1 } else { 6 };
-        connection.send(context, (ApiKey::FindCoordinator, version), &request, true);
+        connection.send(context, connection.api(context, ApiKey::FindCoordinator, &ANY), &request, true);
     }
 
     fn ask_metadata(&self, context: &ClientContext<'_>, connection: &mut ClientConnection) {
         let topics = Some(vec![MetadataRequestTopic { name: Some(self.topic), ..Default::default() }]);
         let request = MetadataRequest { topics, allow_auto_topic_creation: true, ..Default::default() };
-        connection.send(context, (ApiKey::Metadata, 12), &request, true);
+        connection.send(context, connection.api(context, ApiKey::Metadata, &ANY), &request, true);
     }
 
     fn join(&self, context: &ClientContext<'_>, connection: &mut ClientConnection) {
@@ -196,7 +196,7 @@ impl GroupMember {
             protocols: vec![JoinGroupRequestProtocol { name: "round-robin", metadata: b"" }],
             ..Default::default()
         };
-        connection.send(context, (ApiKey::JoinGroup, self.profile.join_version), &request, true);
+        connection.send(context, connection.api(context, ApiKey::JoinGroup, &ANY), &request, true);
     }
 
     /// The leader gives each partition to one member.
@@ -223,22 +223,25 @@ impl GroupMember {
                 .collect(),
             ..Default::default()
         };
-        connection.send(context, (ApiKey::SyncGroup, 5), &request, true);
+        connection.send(context, connection.api(context, ApiKey::SyncGroup, &ANY), &request, true);
     }
 
     fn ask_committed(&mut self, context: &mut ClientContext<'_>, connection: &mut ClientConnection) {
         self.fetch_began = context.history.groups().tick();
         // In a calm run it asks for what others own too, so that every commit is looked for in the end.
-        let partition_indexes = match context.is_calm {
+        let partition_indexes: Vec<i32> = match context.is_calm {
             true => (0..self.partition_count).collect(),
             false => self.owned.iter().map(|owned| owned.partition).collect(),
         };
         self.fetches_all = context.is_calm;
+        // One group, as old versions name it and as new ones do: which is written, the version decides.
+        let of_one = vec![OffsetFetchRequestTopic { name: self.topic, partition_indexes: partition_indexes.clone() }];
         let topics = vec![OffsetFetchRequestTopics { name: self.topic, topic_id: self.topic_id, partition_indexes }];
         let group = OffsetFetchRequestGroup { group_id: GROUP, topics: Some(topics), ..Default::default() };
-        let request = OffsetFetchRequest { groups: vec![group], ..Default::default() };
-        let version = if self.profile.commit_version >= 10 { 10 } else { 8 };
-        connection.send(context, (ApiKey::OffsetFetch, version), &request, true);
+        let groups = vec![group];
+        let request = OffsetFetchRequest { group_id: GROUP, topics: Some(of_one), groups, require_stable: false };
+        let named = by_name_unless(self.topic_id != TopicId::ZERO, IDS_FROM);
+        connection.send(context, connection.api(context, ApiKey::OffsetFetch, &named), &request, true);
     }
 
     fn ask_ends(&self, context: &ClientContext<'_>, connection: &mut ClientConnection) {
@@ -249,7 +252,7 @@ impl GroupMember {
         });
         let topics = vec![ListOffsetsTopic { name: self.topic, partitions: partitions.collect() }];
         let request = ListOffsetsRequest { replica_id: -1, topics, ..Default::default() };
-        connection.send(context, (ApiKey::ListOffsets, 7), &request, true);
+        connection.send(context, connection.api(context, ApiKey::ListOffsets, &ANY), &request, true);
     }
 
     fn commit(&mut self, context: &mut ClientContext<'_>, connection: &mut ClientConnection) {
@@ -276,7 +279,8 @@ impl GroupMember {
             topics: vec![topic],
             ..Default::default()
         };
-        connection.send(context, (ApiKey::OffsetCommit, self.profile.commit_version), &request, true);
+        let named = by_name_unless(self.topic_id != TopicId::ZERO, IDS_FROM);
+        connection.send(context, connection.api(context, ApiKey::OffsetCommit, &named), &request, true);
     }
 
     /// Takes an answer and decides what comes next.
@@ -391,16 +395,18 @@ impl GroupMember {
     }
 
     fn take_committed(&mut self, context: &mut ClientContext<'_>, response: &OffsetFetchResponse<'_>) {
-        let error = response.groups.first().map_or(0, |group| group.error_code);
+        let error = response.groups.first().map_or(response.error_code, |group| group.error_code);
         if error != 0 {
             self.task = self.after(context, error);
             return;
         }
-        let partitions = response.groups.iter().flat_map(|group| &group.topics).flat_map(|topic| &topic.partitions);
+        let of_one = response.topics.iter().flat_map(|topic| &topic.partitions);
+        let of_one = of_one.map(|one| (one.error_code, one.partition_index, one.committed_offset, one.metadata));
+        let grouped = response.groups.iter().flat_map(|group| &group.topics).flat_map(|topic| &topic.partitions);
+        let grouped = grouped.map(|one| (one.error_code, one.partition_index, one.committed_offset, one.metadata));
         let mut judged = 0;
-        for fetched in partitions.filter(|fetched| fetched.error_code == 0) {
-            let (partition, offset) = (fetched.partition_index, fetched.committed_offset);
-            let name = fetched.metadata.unwrap_or_default();
+        for (_, partition, offset, name) in of_one.chain(grouped).filter(|(error, ..)| *error == 0) {
+            let name = name.unwrap_or_default();
             judged += 1;
             match context.history.groups().fetched(self.fetch_began, partition, offset, name) {
                 Ok(is_acknowledged) => {

@@ -5,18 +5,22 @@
 mod admin; // creates, alters and deletes topics
 mod connection; // frames over one simulated socket
 mod consumer; // reads everything, again and again
+mod examiner; // knows what it must be told
 mod garbage; // sends what no client should send
 mod group_member; // joins, commits, leaves
 mod habits; // how a client treats its connection
 mod link; // a connection at a time, made anew when it is gone
+mod questions; // what an examiner asks
 mod producer; // writes values that tell who wrote them
 mod value; // what a record says
+mod versions; // which version of an API is spoken
 
 pub use value::Value;
 
 pub(crate) use admin::{Admin, AdminProfile};
 pub(crate) use connection::{ClientConnection, ConnectionNews};
 pub(crate) use consumer::{Consumer, ConsumerProfile};
+pub(crate) use examiner::{Examiner, ExaminerProfile};
 pub(crate) use garbage::Garbage;
 pub(crate) use group_member::{GroupMember, GroupMemberProfile};
 pub(crate) use habits::Habits;

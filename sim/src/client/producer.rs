@@ -14,12 +14,15 @@ use klamm::record::{CompressionType, Compressor, RecordBatchBuilder};
 use klamm::types::{Instant, ProducerEpoch, ProducerId, TopicId};
 
 use super::link::{Link, LinkNews, Next};
+use super::versions::{ANY, by_name_unless};
 use super::{Client, ClientContext, Habits, Value};
 use crate::checker::{Acks, Lane, SendId, Violation};
 use crate::keyed::Site;
 
-const METADATA_VERSION: i16 = 12;
-const INIT_PRODUCER_ID_VERSION: i16 = 4;
+/// The first version that names topics by their ids.
+const IDS_FROM: i16 = 13;
+/// The first version in which Zstandard is taken.
+const ZSTD_FROM: i16 = 7;
 /// Longer than any run waits: an answer that comes at this timeout is one that was lost.
 const TIMEOUT_MS: i32 = 300_000;
 /// So many are too many.
@@ -33,7 +36,6 @@ pub(crate) struct ProducerProfile {
     pub(crate) client: u32,
     pub(crate) acks: Acks,
     pub(crate) is_idempotent: bool,
-    pub(crate) version: i16,
     /// Requests that may be unanswered at once.
     pub(crate) pipeline_max: usize,
     pub(crate) batches: u32,
@@ -120,11 +122,11 @@ impl Producer {
         if self.partitions.is_empty() {
             let topics = Some(vec![MetadataRequestTopic { name: Some(self.topic), ..Default::default() }]);
             let request = MetadataRequest { topics, allow_auto_topic_creation: true, ..Default::default() };
-            connection.send(context, (ApiKey::Metadata, METADATA_VERSION), &request, true);
+            connection.send(context, connection.api(context, ApiKey::Metadata, &ANY), &request, true);
             self.is_preparing = true;
         } else if self.profile.is_idempotent && self.id.is_none() {
             let request = InitProducerIdRequest { transactional_id: None, ..Default::default() };
-            connection.send(context, (ApiKey::InitProducerId, INIT_PRODUCER_ID_VERSION), &request, true);
+            connection.send(context, connection.api(context, ApiKey::InitProducerId, &ANY), &request, true);
             self.is_preparing = true;
         }
     }
@@ -162,7 +164,11 @@ impl Producer {
             ..Default::default()
         };
         let is_answered = self.profile.acks != Acks::None;
-        let correlation_id = connection.send(context, (ApiKey::Produce, self.profile.version), &request, is_answered);
+        let named = by_name_unless(self.topic_id != TopicId::ZERO, IDS_FROM);
+        let has_zstd = self.profile.compression == CompressionType::Zstd;
+        let will_do = if has_zstd { ZSTD_FROM..=*named.end() } else { named };
+        let api = connection.api(context, ApiKey::Produce, &will_do);
+        let correlation_id = connection.send(context, api, &request, is_answered);
         self.link.has_asked();
         if is_answered {
             self.in_flight.push_back((correlation_id, batch));

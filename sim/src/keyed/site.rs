@@ -351,6 +351,8 @@ sites! {
     FirstCorrelationId = 704, SiteKind::Value;
     /// Whether a client runs away from the request that it has just sent.
     RunsAway = 705, SiteKind::Value;
+    /// In which version a connection speaks to an API.
+    ApiVersion = 706, SiteKind::Value;
 
     /// What kind of run it is.
     SwarmMode = 900, SiteKind::Config;

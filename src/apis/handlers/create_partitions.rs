@@ -14,6 +14,7 @@ use crate::protocol::messages::create_partitions::{
     CreatePartitionsRequest, CreatePartitionsResponse, CreatePartitionsTopic as AskedTopic, CreatePartitionsTopicResult,
 };
 use crate::types::{BrokerId, Now, Ticket};
+use crate::zoo::{self, Bug};
 
 /// Adds what can be added; with `validate_only` says what could.
 pub(crate) fn handle(apis: &KafkaApis, now: Now, request: &ApiRequest) -> Result<Outcome, DecodeError> {
@@ -23,7 +24,7 @@ pub(crate) fn handle(apis: &KafkaApis, now: Now, request: &ApiRequest) -> Result
         now,
         request.ticket,
         message.timeout_ms,
-        |image, _| create_partitions(image, &topics, message.validate_only),
+        |image, _| create_partitions(image, &topics, message.validate_only && !zoo::is(Bug::ValidationCreates)),
         |results| word(request.ticket, results),
         |error| {
             let refuse =

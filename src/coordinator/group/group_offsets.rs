@@ -260,7 +260,7 @@ impl GroupCoordinator {
                 let exists = offsets.get(&group.group_id, &name, *partition).is_some()
                     || offsets.is_pending(&group.group_id, &name, *partition)
                     || self.in_flight.contains(&group.group_id, &name, *partition);
-                if exists {
+                if exists && !zoo::is(Bug::DeletedOffsetStays) {
                     result.append([tombstone(&group.group_id, &name, *partition)]);
                 }
             }
