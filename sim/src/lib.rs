@@ -12,6 +12,8 @@ pub mod checker; // what must be true of every run
 pub mod client; // hostile, deterministic clients of the broker
 pub mod crash_points; // a broker that goes down at every effect in turn
 pub mod pipeline; // a broker that takes bytes from a fuzzer
+pub mod deep_bug; // bugs of a known depth, to measure guidance by
+pub mod explore; // runs that go on from where something rare was reached
 pub mod run; // one seed from start to verdict
 pub mod story; // a run as a page that people read
 pub mod shrink; // a smaller scenario with the same violation
@@ -43,6 +45,7 @@ mod registration;
 mod route;
 mod scenario;
 mod scheduler;
+mod sightings;
 mod sim_clock;
 mod sim_connection;
 mod sim_disk;
@@ -60,6 +63,7 @@ pub use flaw::Flaw;
 pub use ledger::Destroyed;
 pub use reduction::{Reduction, Simple};
 pub use scenario::{Profile, Scenario};
+pub use sightings::Sighting;
 pub use sim_clock::SimClock;
 pub use sim_connection::SimConnection;
 pub use sim_disk::{DeferredSync, SimDisk};

@@ -4,6 +4,7 @@
 
 use crate::env::{DiskError, DiskFile};
 use crate::limits::BATCH_HEADER_BYTES;
+use crate::marks::Mark;
 use crate::record::{BatchError, BatchHeader, Crc32c, RecordBatch};
 use crate::zoo::{self, Bug};
 
@@ -108,13 +109,18 @@ impl<'a> BatchScanner<'a> {
         look: impl Fn(&mut Self) -> Result<Option<LocatedBatch>, ScanError>,
     ) -> Result<Option<LocatedBatch>, ScanError> {
         let position = self.position;
-        for _ in 1..LOOKS_MAX {
+        for number in 1..LOOKS_MAX {
             match look(self) {
                 Err(ScanError::Damaged { .. }) if !zoo::is(Bug::DamageBelievedAtOnce) => {
                     self.position = position;
                     self.chunk.clear();
                 }
-                seen => return seen,
+                seen => {
+                    if number > 1 && seen.is_ok() {
+                        Mark::SecondLookDiffers.reached();
+                    }
+                    return seen;
+                }
             }
         }
         look(self)
@@ -210,6 +216,7 @@ impl<'a> BatchScanner<'a> {
                 let mut read = self.file.read_at(position, &mut self.chunk);
                 if read.is_err() && ahead > wanted {
                     // What cannot be read further on must not take along what can.
+                    Mark::ReadAheadFails.reached();
                     self.chunk.truncate(wanted);
                     read = self.file.read_at(position, &mut self.chunk);
                 }
