@@ -3,6 +3,9 @@
 //! A mark is reached or it is not. In a build with the feature `marks` whoever steps a broker can ask which ones were; in any other build
 //! a mark is nothing. It must not know who asks.
 
+#[cfg(feature = "marks")]
+mod noted; // what was reached, in a build that is asked for it
+
 macro_rules! marks {
     (@within) => { 2_000 };
     (@within $seeds:literal) => { $seeds };
@@ -294,45 +297,6 @@ marks! {
     GroupOutlivesBroker;
     /// A join waits when the broker stops, and is sent elsewhere.
     JoinGivenUp;
-}
-
-#[cfg(feature = "marks")]
-mod noted {
-    use std::cell::Cell;
-
-    use super::Mark;
-
-    const WORDS: usize = Mark::ALL.len().div_ceil(64);
-
-    thread_local! {
-        /// A bit for each mark. A simulated broker lives on one thread, and several may run at a time.
-        static REACHED: [Cell<u64>; WORDS] = const { [const { Cell::new(0) }; WORDS] };
-    }
-
-    impl Mark {
-        /// The situation is there.
-        #[inline]
-        pub fn reached(self) {
-            let number = self as usize;
-            REACHED.with(|words| words[number / 64].set(words[number / 64].get() | 1 << (number % 64)));
-        }
-
-        /// The marks that were reached on this thread since it was last asked, in the order of the list.
-        pub fn take_reached() -> Vec<Mark> {
-            let mut reached = Vec::new();
-            REACHED.with(|words| {
-                for (word, marks) in words.iter().zip(Mark::ALL.chunks(64)) {
-                    let bits = word.take();
-                    if bits != 0 {
-                        reached.extend(
-                            marks.iter().enumerate().filter(|(bit, _)| bits >> bit & 1 == 1).map(|(_, mark)| *mark),
-                        );
-                    }
-                }
-            });
-            reached
-        }
-    }
 }
 
 #[cfg(not(feature = "marks"))]

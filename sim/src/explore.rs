@@ -17,9 +17,9 @@ use crate::sightings::Sighting;
 /// One of so many runs begins with a seed of its own.
 const FRESH_ONE_OF: u64 = 4;
 /// Of so many features the rarest is chosen.
-const DRAWN_FEATURES: u64 = 8;
+const DRAWN_FEATURES: u64 = 16;
 /// So many runs of different seeds are kept for each feature.
-const PLACES_MAX: usize = 8;
+const PLACES_MAX: usize = 64;
 
 /// Something that a run can reach.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -20,7 +20,7 @@ const DEPTH: usize = 5;
 /// The runs that show which marks are neither rare nor common.
 const SAMPLE: u64 = 400;
 /// How many of these runs reach a mark that a measured bug may need, in parts of a hundred.
-const MODERATE_PERCENT: std::ops::RangeInclusive<u64> = 15..=50;
+const MODERATE_PERCENT: std::ops::RangeInclusive<u64> = 5..=25;
 /// Seeds of different measurements never meet.
 const STRIDE: u64 = 1 << 32;
 
@@ -62,7 +62,8 @@ impl Measure {
     /// How soon bugs that need five situations in a row show.
     pub(super) fn deep(&self) -> Exit {
         let moderate = self.moderate_marks();
-        println!("{} marks are reached by {MODERATE_PERCENT:?} of 100 runs", moderate.len());
+        let (least, most) = (MODERATE_PERCENT.start(), MODERATE_PERCENT.end());
+        println!("{} marks are reached by {least} to {most} of 100 runs", moderate.len());
         let bugs: Vec<DeepBug> =
             (1..=self.trials).map(|number| DeepBug::draw(self.seed, number, DEPTH, moderate.clone())).collect();
         let random = self.random(&bugs);
