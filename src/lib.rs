@@ -6,6 +6,7 @@ pub mod types; // newtypes that every room may use: offsets, epochs, ids, time
 pub mod error_code; // Kafka's error codes
 pub mod limits; // every bound, and the assertions between them
 pub mod lookup_map; // a hash map without an order to depend on
+pub mod marks; // situations that a campaign of the simulator has to bring about
 pub mod zoo; // bugs that a build for the simulator can plant
 pub mod env; // the doors to the outside: clock, selector, disk; traits only
 pub mod metrics; // counters and histograms; who counts, calls it

@@ -43,6 +43,9 @@ mod limits {
 mod types {
     pub(crate) use klamm::types::{ConnectionId, Instant, ProcessorId, Ticket};
 }
+mod marks {
+    pub(crate) use klamm::marks::Mark;
+}
 mod zoo {
     pub(crate) use klamm::zoo::{Bug, is};
 }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::keyed::{Key, Overrides, Select, Site, Swarm};
+use crate::keyed::{Key, Overrides, Select, Site, Swarm, Turn};
 use crate::reduction::{Reduction, Simple};
 use crate::run::RunReport;
 use crate::scenario::{Profile, Scenario};
@@ -72,6 +72,9 @@ struct Text {
     bug: Option<String>,
     seed: String,
     profile: String,
+    /// Other seeds from some time on: nanosecond, seed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    turns: Vec<String>,
     /// The faults that fire: site, entity, ordinal.
     faults: Vec<String>,
     /// Numbers that are set: site, number.
@@ -126,6 +129,7 @@ impl Capsule {
             bug: self.bug.clone(),
             seed: self.scenario.seed().to_string(),
             profile: self.scenario.profile.name().to_string(),
+            turns: overrides.turns.iter().map(|turn| format!("{} {}", turn.after_ns, turn.seed)).collect(),
             faults: faults.collect(),
             values: values.collect(),
             simple: reduction.simple.iter().map(|simple| simple.name().to_string()).collect(),
@@ -157,7 +161,8 @@ impl Capsule {
         let seed = text.seed.parse().map_err(|_| unknown("seed", &text.seed))?;
         let faults = text.faults.iter().map(|fault| parse_fault(fault).ok_or_else(|| unknown("fault", fault)));
         let faults = faults.collect::<Result<Vec<Key>, _>>()?;
-        let overrides = Overrides { values, ..Overrides::default() };
+        let turns = text.turns.iter().map(|turn| parse_turn(turn).ok_or_else(|| unknown("turn", turn)));
+        let overrides = Overrides { values, turns: turns.collect::<Result<_, _>>()?, ..Overrides::default() };
         let mut world = WorldOptions { seed, swarm: Swarm::calm(), overrides, flaw: None };
         world.fire_only(&faults);
         Ok(Capsule {
@@ -193,6 +198,11 @@ impl Capsule {
     pub fn stale_faults(&self, report: &RunReport) -> usize {
         self.faults().filter(|fault| !report.fired.contains(fault)).count()
     }
+}
+
+fn parse_turn(text: &str) -> Option<Turn> {
+    let (after_ns, seed) = text.split_once(' ')?;
+    Some(Turn { after_ns: after_ns.parse().ok()?, seed: seed.parse().ok()? })
 }
 
 fn parse_fault(text: &str) -> Option<Key> {

@@ -45,7 +45,7 @@ impl Kernel {
         let stream = self.set_out(identity, (peer, to), capacity, route, delay);
         self.note(TraceKind::Client, identity, 0);
         if let Some(draw) = self.fault(Site::ConnectStorm, identity) {
-            for number in 0..draw.between(2, 20) {
+            for number in 0..draw.between(2, 60) {
                 let stay = draw.part(number).exponential(20 * MILLISECOND);
                 self.stranger(mix(identity ^ (number << 40)), (peer, to), delay, stay, draw.part(100 + number));
             }

@@ -105,6 +105,7 @@ impl Kernel {
             let next = self.network.next_due().map_or(instant, |due| Instant(due.min(instant.0)));
             if next > self.now {
                 self.now = next;
+                self.chance.time_is(next.0);
                 self.note(TraceKind::Time, 0, next.0);
             }
             self.run_due();

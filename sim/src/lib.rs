@@ -13,6 +13,8 @@ pub mod client; // hostile, deterministic clients of the broker
 pub mod crash_points; // a broker that goes down at every effect in turn
 pub mod panics; // the broker's are findings, all others shout
 pub mod pipeline; // a broker that takes bytes from a fuzzer
+pub mod deep_bug; // bugs of a known depth, to measure guidance by
+pub mod explore; // runs that go on from where something rare was reached
 pub mod run; // one seed from start to verdict
 mod reference; // a broker that is easy to believe
 pub mod story; // a run as a page that people read
@@ -45,6 +47,7 @@ mod registration;
 mod route;
 mod scenario;
 mod scheduler;
+mod sightings;
 mod sim_clock;
 mod sim_connection;
 mod sim_disk;
@@ -62,6 +65,7 @@ pub use flaw::Flaw;
 pub use ledger::Destroyed;
 pub use reduction::{Reduction, Simple};
 pub use scenario::{Profile, Scenario};
+pub use sightings::Sighting;
 pub use sim_clock::SimClock;
 pub use sim_connection::SimConnection;
 pub use sim_disk::{DeferredSync, SimDisk};

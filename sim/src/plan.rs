@@ -24,6 +24,16 @@ const EXAMINER: u32 = 180;
 const SHORT_OPERATIONS_MAX: u32 = 3;
 /// In how many runs of a million every answer to one client is compared with a reference broker's, until something is wrong with the disk.
 const EXAMINED_PARTS: u32 = 400_000;
+/// Settings with which the log keeper has something to do within the time of faults, and a coordinator gives up waiting for its disk.
+const EARLY_UPKEEP: [&str; 6] = [
+    "log.initial.task.delay.ms=20",
+    "log.retention.check.interval.ms=100",
+    "log.flush.offset.checkpoint.interval.ms=100",
+    "log.segment.delete.delay.ms=50",
+    // No checker knows what a wall clock that jumps makes old.
+    "log.retention.ms=-1",
+    "offsets.commit.timeout.ms=20",
+];
 /// How much more a client does in a run that is a soak.
 const SOAK_FACTOR: u32 = 5;
 
@@ -235,6 +245,9 @@ fn layout(seed: u64, reduction: &Reduction) -> Layout {
         format!("num.partitions={partitions}"),
         format!("log.index.interval.bytes={index}"),
     ];
+    if draw.part(10).happens(250_000) && !has(Simple::LateUpkeep) {
+        overrides.extend(EARLY_UPKEEP.map(str::to_string));
+    }
     let some = [
         ("log.roll.ms", one_of(draw.part(7), &[None, Some(2), Some(20), Some(200)]), Simple::UsualSegments),
         ("connections.max.idle.ms", one_of(draw.part(8), &[None, None, None, Some(400)]), Simple::NoLimits),

@@ -60,6 +60,8 @@ simplifications! {
     UsualQueue;
     /// Segments roll and index entries come as usual.
     UsualSegments;
+    /// Old files are looked after as seldom as usual, and a coordinator waits for its disk as long.
+    LateUpkeep;
     /// No limit of memory, descriptors or idle time is in the way.
     NoLimits;
     /// A batch has one record.

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
 
+use klamm::marks::Mark;
 use klamm::types::Instant;
 
 use crate::broker_machine::BrokerMachine;
@@ -19,6 +20,7 @@ use crate::plan::{Ending, GARBAGE, Plan, last_admin, last_consumer, last_member}
 use crate::reduction::Simple;
 use crate::scenario::Scenario;
 use crate::scheduler::{Party, Scheduler};
+use crate::sightings::{Sighting, Sightings};
 use crate::story::Cast;
 use crate::trace::{TraceEvent, TraceKind};
 use crate::world::{Crash, World, WorldOptions};
@@ -65,6 +67,8 @@ pub struct RunReport {
     pub disk_effects: u64,
     /// The faults that fired, in order.
     pub fired: Vec<Fired>,
+    /// The marks that were reached, in order: none in a build that notes none.
+    pub marks: Vec<Sighting>,
     /// What was planned for each client: batches, rounds or attempts; a reader counts as one.
     pub operations: BTreeMap<u32, u32>,
     /// How long faults were about.
@@ -85,6 +89,13 @@ pub fn run_with_events(scenario: impl Into<Scenario>, wanted: Range<u64>) -> (Ru
     let mut run = Run::new(scenario.into());
     run.world.keep_events(wanted);
     (run.judge(), run.world.kept_events())
+}
+
+/// Runs a scenario, and returns the marks of every step too, in order.
+pub fn run_with_marks(scenario: impl Into<Scenario>) -> (RunReport, Vec<(Mark, Instant)>) {
+    let mut run = Run::new(scenario.into());
+    run.sightings.keep_all();
+    (run.judge(), run.sightings.take_all())
 }
 
 /// Runs a scenario, and returns all its events, and who took part in them.
@@ -144,6 +155,7 @@ struct Run {
     is_draining: bool,
     /// What the broker's roles are called, by number.
     role_names: Vec<String>,
+    sightings: Sightings,
     /// Nothing more can be learnt: the broker panicked, does not start, or waits for ever.
     is_over: bool,
 }
@@ -188,6 +200,7 @@ impl Run {
             is_draining: false,
             is_over: false,
             role_names: Vec::new(),
+            sightings: Sightings::begin(),
             destroyed: 0,
             was_stopped_in_order: false,
             chaos_effects: None,
@@ -247,6 +260,7 @@ impl Run {
             self.world.keep_events(0..0);
             broker.crash(Crash::Process);
         }
+        self.sightings.step_ends(self.world.now().instant);
         RunReport {
             seed: self.seed,
             events: self.world.events(),
@@ -257,6 +271,7 @@ impl Run {
             crashes: self.deaths,
             disk_effects: self.chaos_effects.unwrap_or(0),
             fired: self.world.fired(),
+            marks: self.sightings.take(),
             operations,
             chaos_ns,
             checkpoints: self.world.trace_checkpoints(),
@@ -347,6 +362,7 @@ impl Run {
                 Party::Role(number) => self.step_role(number),
                 Party::Client { seat, .. } => self.step_client(seat),
             }
+            self.sightings.step_ends(self.world.now().instant);
             // A step takes time, so that deadlines pass in the middle of work.
             self.world.spend(Site::StepCost, party.number(), STEP_NS);
         }

@@ -165,6 +165,13 @@ impl<Ask: FnMut() -> bool> Shrinker<Ask> {
 
     fn plan(&mut self) -> bool {
         let mut changed = false;
+        while !self.scenario.world.overrides.turns.is_empty()
+            && self.still_fails(|scenario| {
+                scenario.world.overrides.turns.pop();
+            })
+        {
+            changed = true;
+        }
         for simple in Simple::ALL {
             if !self.scenario.reduction.has(*simple) {
                 changed |= self.still_fails(|scenario| {

@@ -18,6 +18,7 @@ use crate::env::Disk;
 use crate::error_code::ErrorCode;
 use crate::limits::METADATA_BATCH_BYTES_MAX;
 use crate::log::{AppendOrigin, Durability};
+use crate::marks::Mark;
 use crate::metadata::{ControllerResult, LoadError, MetadataImage, MetadataLoader, MetadataRecord, encode_batches};
 use crate::types::{Instant, LeaderEpoch, Now, Offset};
 use crate::zoo::{self, Bug};
@@ -143,6 +144,9 @@ impl<D> Controller<D> {
         let mut waiting = self.waiting();
         // A decision that changes nothing may tell of one that is not on the disk yet.
         let told_of = waiting.back().map(|last| last.required);
+        if required.is_none() && told_of.is_some() {
+            Mark::DecisionWaitsForAnother.reached();
+        }
         let Some(required) = required.or(told_of) else { return Ok(Decided::Nothing(response)) };
         waiting.push_back(Waiting { required, image, deadline, deferred: Some(defer(response)) });
         Ok(Decided::Appended)
@@ -189,6 +193,7 @@ impl<D> Controller<D> {
         let batches = batches.map_err(|_| ErrorCode::UnknownServerError)?;
         let appended = self.log.log.append(now, Bytes::from(batches), AppendOrigin::Replication, Durability::Synced);
         let appended = appended.map_err(|error| {
+            Mark::DecisionRefused.reached();
             tracing::error!(%error, "the metadata log takes no records");
             ErrorCode::from(&error)
         })?;

@@ -9,6 +9,7 @@ use super::answer::Answer;
 use super::handlers::produce::{TopicOutcome, respond_produced};
 use super::partition::Partition;
 use crate::error_code::ErrorCode;
+use crate::marks::Mark;
 use crate::types::{Offset, Ticket};
 
 /// One appended batch that waits.
@@ -31,7 +32,10 @@ impl Awaited {
         if self.partition.log.is_deleted() {
             Some(ErrorCode::UnknownTopicOrPartition)
         } else {
-            self.partition.log.is_offline().then_some(ErrorCode::KafkaStorageError)
+            self.partition.log.is_offline().then(|| {
+                Mark::ProduceLosesLog.reached();
+                ErrorCode::KafkaStorageError
+            })
         }
     }
 }

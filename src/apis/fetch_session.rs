@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use crate::error_code::ErrorCode;
 use crate::limits::FETCH_SESSION_PARTITIONS_MAX;
+use crate::marks::Mark;
 use crate::types::{Instant, Offset, PartitionIndex, TopicId};
 use crate::zoo::{self, Bug};
 
@@ -143,6 +144,9 @@ impl FetchSession {
         let is_news = has_records_to_tell || has_error || cached.told != told;
         // An error is told again until it is gone.
         cached.told = if has_error { NEVER_TOLD } else { told };
+        if !is_news {
+            Mark::SessionSaysNothing.reached();
+        }
         if has_records && let Some(cached) = self.order.remove(&place) {
             self.append(cached);
         }

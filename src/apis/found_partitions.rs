@@ -8,6 +8,7 @@ use super::log_directory::LogDirectory;
 use super::topic_creation::own_topic;
 use crate::config::Settings;
 use crate::log::{LogError, LogManager, UnifiedLog};
+use crate::marks::Mark;
 use crate::metadata::{
     CLUSTER_METADATA_TOPIC_NAME, DIRECTORY_UNASSIGNED, FoundPartition, MetadataImage, MetadataRecord, adopt_topics,
     random_uuid,
@@ -57,6 +58,7 @@ pub(crate) fn put_strays_aside(logs: &LogDirectory, image: &MetadataImage) -> Re
         // A stray may have a twin, which takes its place and is looked at in turn.
         while logs.manager().get(partition).is_some_and(|log| !is_known(&log, image)) {
             if let Some(folder) = logs.put_aside(partition)? {
+                Mark::StrayPutAside.reached();
                 tracing::warn!(%partition, folder = %folder.display(), "not in the metadata: put aside as a stray");
             }
         }

@@ -21,6 +21,7 @@ use super::replica_manager::{LogKey, ReplicaManager};
 use super::shard_timers::ShardTimers;
 use crate::coordinator::group::{CoordinatorResult, GroupAnswer, GroupCoordinator, GroupSettings};
 use crate::error_code::ErrorCode;
+use crate::marks::Mark;
 use crate::metadata::{GROUP_METADATA_TOPIC_NAME, MetadataImage, Placement};
 use crate::types::{ConnectionId, Instant, Now, PartitionIndex, Ticket, TopicId};
 
@@ -119,6 +120,7 @@ impl GroupCoordinatorService {
         }
         let mut coordinator = GroupCoordinator::new(self.settings.clone());
         if let Err(error) = replay(&partition.log, &mut coordinator) {
+            Mark::GroupsNotRead.reached();
             let name = partition.log.topic_partition();
             tracing::error!(partition = %name, %error, "the groups of a partition cannot be loaded and are not served");
             let mut shards = self.shards.write().unwrap_or_else(PoisonError::into_inner);
@@ -147,6 +149,7 @@ impl GroupCoordinatorService {
             return;
         }
         let unread = std::mem::take(&mut self.shards.write().unwrap_or_else(PoisonError::into_inner).unread);
+        Mark::GroupsReadAgain.reached();
         unread.values().for_each(|partition| self.load_shard(now, partition));
     }
 

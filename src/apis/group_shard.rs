@@ -12,6 +12,7 @@ use super::shard_timers::ShardTimers;
 use crate::coordinator::group::{Append, CoordinatorResult, GroupAnswer, GroupCoordinator};
 use crate::error_code::ErrorCode;
 use crate::log::{AppendOrigin, Durability};
+use crate::marks::Mark;
 use crate::types::{Instant, Now, Offset, ProducerId, Ticket};
 use crate::zoo::{self, Bug};
 
@@ -115,6 +116,9 @@ impl GroupShard {
     ) -> Result<Turn, ErrorCode> {
         let mut state = self.state();
         let opened = state.open(now);
+        if !state.waiting.is_empty() {
+            Mark::NotWrittenYet.reached();
+        }
         if state.phase != Phase::Open {
             return Err(ErrorCode::NotCoordinator);
         }
@@ -148,6 +152,7 @@ impl GroupShard {
         let ShardState { coordinator, waiting, .. } = &mut *state;
         let mut results = Vec::from_iter(opened);
         for late in waiting.iter_mut().filter(|waiting| waiting.deadline.is_some_and(|at| at <= now.instant)) {
+            Mark::GroupAnswerLate.reached();
             late.deadline = None;
             results.push(coordinator.append_late(now, &mut late.append));
         }
@@ -220,7 +225,7 @@ impl GroupShard {
         let batch_bytes_max = usize::try_from(log.settings().message_bytes_max).unwrap_or(usize::MAX);
         let appended = encode_append(append, now.wall, batch_bytes_max).and_then(|bytes| {
             log.append(now, bytes, AppendOrigin::Coordinator, self.settings.durability).map_err(|error| {
-                tracing::error!(partition = %log.topic_partition(), %error, "the log of a group coordinator takes no records");
+                 Mark::GroupsLogRefuses.reached(); tracing::error!(partition = %log.topic_partition(), %error, "the log of a group coordinator takes no records");
                 ErrorCode::from(&error)
             })
         });
@@ -240,7 +245,10 @@ impl GroupShard {
             Written::At { base, .. } if zoo::is(Bug::GroupAnswerBeforeFsync) => Ok(base),
             Written::At { base, required } if self.partition.log.high_watermark() >= required => Ok(base),
             // What is on the disk is unknown, and stays so: the log is gone for this run.
-            Written::At { .. } if self.partition.log.is_offline() => Err(ErrorCode::KafkaStorageError),
+            Written::At { .. } if self.partition.log.is_offline() => {
+                Mark::GroupsLogLost.reached();
+                Err(ErrorCode::KafkaStorageError)
+            }
             Written::At { .. } => return None,
             Written::Refused(error) => Err(error),
         };

@@ -15,6 +15,7 @@ use super::replica_manager::LogKey;
 use crate::limits::METADATA_BATCH_BYTES_MAX;
 use crate::log::{LogError, LogManager, LogSettings};
 use crate::lookup_map::LookupMap;
+use crate::marks::Mark;
 use crate::metadata::{CLUSTER_METADATA_TOPIC_NAME, MetadataImage, TopicImage};
 use crate::types::{Now, PartitionIndex, TopicId, TopicPartition};
 
@@ -80,9 +81,13 @@ impl LogDirectory {
             change.removed.extend(self.remove_topic(now, topic));
         }
         for topic in after.topics() {
-            let known = before.topic_by_id(topic.topic_id);
-            if had_missing || !known.is_some_and(|known| Arc::ptr_eq(known, topic)) {
-                change.added.extend(self.open_topic(now, configs, after, topic, is_start));
+            let is_news = !before.topic_by_id(topic.topic_id).is_some_and(|known| Arc::ptr_eq(known, topic));
+            if had_missing || is_news {
+                let added = self.open_topic(now, configs, after, topic, is_start);
+                if !is_news && !added.is_empty() {
+                    Mark::PartitionGetsLog.reached();
+                }
+                change.added.extend(added);
             }
             if all_settings_changed || configs_differ(before, after, &topic.name) {
                 self.set_settings(configs, after, topic);
@@ -119,6 +124,7 @@ impl LogDirectory {
                         }
                         Err(error) => {
                             tracing::error!(partition = %name, %error, "a partition has no log and cannot be served; trying again");
+                            Mark::PartitionWithoutLog.reached();
                             self.has_missing.store(true, Ordering::Release);
                             continue;
                         }

@@ -26,6 +26,7 @@ use crate::env::{DiskError, Piece, SyncJob};
 use crate::error_code::ErrorCode;
 use crate::log::log_validator::{LogValidator, ValidationOrigin};
 use crate::log::{Durability, ReadError, SyncPoint, TransactionContext, UnifiedLog};
+use crate::marks::Mark;
 use crate::metadata::GROUP_METADATA_TOPIC_NAME;
 use crate::purgatory::Purgatory;
 use crate::types::{ConnectionId, Instant, Now, PartitionIndex, Ticket, TopicId};
@@ -302,6 +303,7 @@ impl ReplicaManager {
             wanted.into_iter().partition(|(_, log)| tells_of_others(log));
         let later = std::iter::once_with(move || {
             if with_all {
+                Mark::SyncTellsOfOthers.reached();
                 rest.extend(self.unsynced().filter(|(_, log)| !tells_of_others(log)));
             }
             rest
@@ -313,6 +315,7 @@ impl ReplicaManager {
     pub(crate) fn end_sync(&self, now: Now, round: SyncRound, result: Result<(), DiskError>) -> Vec<Completion> {
         let result = if zoo::is(Bug::FsyncErrorIgnored) { Ok(()) } else { result };
         if let Err(error) = &result {
+            Mark::SyncFailed.reached();
             tracing::error!(%error, "a sync failed: what is on disk is unknown, so the broker must stop; its logs are checked at the next start");
             self.must_stop.store(true, Ordering::Release);
         }
@@ -345,14 +348,22 @@ impl ReplicaManager {
     /// Ends what has waited long enough.
     pub(crate) fn expire(&self, now: Now) -> Vec<Completion> {
         let mut completions = answered_produces(self.produces.expire(now.instant));
-        completions.extend(self.answered(now, self.fetches.expire(now.instant)));
+        let fetches = self.fetches.expire(now.instant);
+        if !fetches.is_empty() {
+            Mark::FetchExpires.reached();
+        }
+        completions.extend(self.answered(now, fetches));
         completions
     }
 
     /// Ends every parked fetch with what there is, and from now on each that comes: the broker is about to stop.
     pub(crate) fn release_fetches(&self, now: Now) -> Vec<Completion> {
         self.is_draining.store(true, Ordering::SeqCst);
-        self.answered(now, self.fetches.expire(Instant(u64::MAX)))
+        let waiting = self.fetches.expire(Instant(u64::MAX));
+        if !waiting.is_empty() {
+            Mark::FetchReleased.reached();
+        }
+        self.answered(now, waiting)
     }
 
     /// The next deadline of anything parked.
@@ -367,8 +378,12 @@ impl ReplicaManager {
 
     /// Forgets what a connection waits for: nobody is there to be answered.
     pub(crate) fn connection_closed(&self, connection: ConnectionId) {
-        self.produces.remove_connection(connection);
-        self.fetches.remove_connection(connection);
+        if !self.produces.remove_connection(connection).is_empty() {
+            Mark::ProduceAbandoned.reached();
+        }
+        if !self.fetches.remove_connection(connection).is_empty() {
+            Mark::FetchAbandoned.reached();
+        }
     }
 
     fn complete_produces(&self, key: LogKey) -> Vec<Completion> {
@@ -376,7 +391,11 @@ impl ReplicaManager {
     }
 
     fn complete_fetches(&self, now: Now, key: LogKey) -> Vec<Completion> {
-        self.answered(now, self.fetches.complete_where(&key, |plan| plan.is_complete(self)))
+        let complete = self.fetches.complete_where(&key, |plan| plan.is_complete(self));
+        if !complete.is_empty() {
+            Mark::FetchServedLater.reached();
+        }
+        self.answered(now, complete)
     }
 
     /// The answers of fetches, with what there is now.

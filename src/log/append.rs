@@ -15,6 +15,7 @@ use crate::log::producer_append_info::{ProducerAppendInfo, VerificationGuard};
 use crate::log::settings::LogSettings;
 use crate::log::transaction_index::AbortedTransaction;
 use crate::log::unified_log::{LogState, LogStatus, UnifiedLog};
+use crate::marks::Mark;
 use crate::types::{Now, Offset, ProducerEpoch, ProducerId, WallTime};
 
 /// Where an append comes from, which says how much of it is checked. Kafka's type of the same name.
@@ -135,9 +136,11 @@ impl UnifiedLog {
         state.check_online()?;
         state.is_idle = false;
         if let Some(info) = state.find_duplicate(incoming, request.origin) {
+            Mark::Duplicate.reached();
             return Ok(info);
         }
         if request.origin == AppendOrigin::Client && self.is_disk_full() {
+            Mark::DiskNearlyFull.reached();
             state.note_failed(incoming, request.origin);
             return Err(AppendError::DiskFull);
         }
@@ -179,7 +182,12 @@ impl UnifiedLog {
             segment_ms: settings.segment_ms_of(self.seed()),
         };
         let should_roll = state.active().should_roll(&roll, settings).map_err(AppendError::Disk)?;
-        if should_roll { self.roll_now(state, now).map_err(refusal) } else { Ok(()) }
+        if should_roll {
+            Mark::Rolled.reached();
+            self.roll_now(state, now).map_err(refusal)
+        } else {
+            Ok(())
+        }
     }
 
     /// Writes the batches in one go. On an error the segment is cut back to what it was; if that fails too, the log goes offline.
@@ -194,9 +202,11 @@ impl UnifiedLog {
         let Err(error) = active.append(&append.headers, &pieces, settings) else { return Ok(()) };
         let is_poisoned = matches!(error, DiskError::Poisoned { .. });
         if is_poisoned || active.cut_back().is_err() {
+            Mark::AppendEndsLog.reached();
             self.set_status(state, LogStatus::Offline);
             return Err(AppendError::Disk(error));
         }
+        Mark::AppendCutBack.reached();
         Err(refusal(error))
     }
 }
@@ -214,7 +224,10 @@ impl LogState {
     pub(super) fn check_online(&self) -> Result<(), AppendError> {
         match self.status {
             LogStatus::Online => Ok(()),
-            LogStatus::Offline | LogStatus::Closed => Err(AppendError::Offline),
+            LogStatus::Offline | LogStatus::Closed => {
+                Mark::AppendOffline.reached();
+                Err(AppendError::Offline)
+            }
             LogStatus::Deleted => Err(AppendError::Deleted),
         }
     }

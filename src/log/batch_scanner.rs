@@ -6,6 +6,7 @@ use std::ops::Range;
 
 use crate::env::{DiskError, DiskFile};
 use crate::limits::BATCH_HEADER_BYTES;
+use crate::marks::Mark;
 use crate::record::{BatchError, BatchHeader, Crc32c, RecordBatch};
 use crate::zoo::{self, Bug};
 
@@ -109,14 +110,19 @@ impl<'a> BatchScanner<'a> {
         look: impl Fn(&mut Self) -> Result<Option<LocatedBatch>, ScanError>,
     ) -> Result<Option<LocatedBatch>, ScanError> {
         let position = self.position;
-        for _ in 1..LOOKS_MAX {
+        for number in 1..LOOKS_MAX {
             match look(self) {
                 Err(ScanError::Damaged { .. }) if !zoo::is(Bug::DamageBelievedAtOnce) => {
                     self.position = position;
                     self.chunk = Chunk::default();
                     self.again = self.again.take().map(|_| Chunk::default());
                 }
-                seen => return seen,
+                seen => {
+                    if number > 1 && seen.is_ok() {
+                        Mark::SecondLookDiffers.reached();
+                    }
+                    return seen;
+                }
             }
         }
         look(self)
@@ -239,6 +245,7 @@ impl Chunk {
         let mut read = file.read_at(position, &mut self.bytes);
         if read.is_err() && ahead > wanted {
             // What cannot be read further on must not take along what can.
+            Mark::ReadAheadFails.reached();
             self.bytes.truncate(wanted);
             read = file.read_at(position, &mut self.bytes);
         }

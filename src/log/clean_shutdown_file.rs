@@ -8,6 +8,7 @@ use std::path::Path;
 use crate::env::{Disk, DiskError};
 use crate::log::checkpoint_file::replace_text;
 use crate::log::error::LogError;
+use crate::marks::Mark;
 
 /// The file's name.
 const CLEAN_SHUTDOWN_FILE: &str = ".kafka_cleanshutdown";
@@ -19,6 +20,7 @@ pub(super) fn take(disk: &dyn Disk, directory: &Path) -> Result<bool, DiskError>
         result => {
             result?;
             disk.sync_directory(directory)?;
+            Mark::CleanStart.reached();
             Ok(true)
         }
     }

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use crate::env::{Disk, DiskError};
 use crate::log::unified_log::UnifiedLog;
+use crate::marks::Mark;
 use crate::types::{Instant, TopicPartition};
 
 /// A log that is deleted and whose folder is to be moved.
@@ -75,6 +76,7 @@ impl DeletedFolders {
     pub(super) fn remove_due(&self, disk: &dyn Disk, now: Instant) -> Result<(), DiskError> {
         let mut result = Ok(());
         for folder in self.take_due(now) {
+            Mark::FolderRemoved.reached();
             // Not under the lock: there may be much in it.
             match disk.remove_directory(&folder.1) {
                 Err(error) if !error.is_not_found() => {

@@ -16,6 +16,7 @@ use crate::log::log_segment::SegmentBytes;
 use crate::log::offset_index::OFFSET_ENTRY_BYTES;
 use crate::log::time_index::TIME_ENTRY_BYTES;
 use crate::log::transaction_index::TRANSACTION_ENTRY_BYTES;
+use crate::marks::Mark;
 use crate::types::Offset;
 
 /// Ends the name of a file that was to replace another.
@@ -57,6 +58,7 @@ impl FolderFiles {
                 continue;
             };
             let Some(bytes) = files.segments.get_mut(&offset) else {
+                Mark::IndexWithoutSegment.reached();
                 disk.remove_file(&directory.join(&entry.name))?;
                 continue;
             };
@@ -91,6 +93,7 @@ fn remove_temporaries(disk: &dyn Disk, directory: &Path, entries: &[DiskEntry]) 
             && parse_file_name(&entry.name).zip(first_cleaned).is_some_and(|((offset, _), first)| offset >= first);
         let is_leftover = [DELETED, CLEANED, TEMPORARY].iter().any(|ending| entry.name.ends_with(ending));
         if is_leftover || is_incomplete_swap {
+            Mark::LeftOverRemoved.reached();
             disk.remove_file(&directory.join(&entry.name))?;
             has_removed = true;
         }

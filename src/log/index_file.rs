@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use crate::env::{DiskError, DiskFile};
 use crate::log::lazy_file::LazyFile;
+use crate::marks::Mark;
 
 /// Entries are written when this many bytes of them wait, and on roll, flush and close.
 const CHUNK_BYTES: usize = 4096;
@@ -129,6 +130,7 @@ impl<const N: usize> IndexFile<N> {
         let bytes = (self.written * N) as u64;
         let file = self.file.open()?;
         if let Err(error) = file.append(&[IoSlice::new(self.waiting.as_flattened())]) {
+            Mark::IndexWriteFails.reached();
             file.truncate(bytes)?;
             return Err(error);
         }

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use crate::env::{Disk, DiskError, DiskFile};
 use crate::log::checkpoint_file::{format_checkpoint, path_beside, read_checkpoint, write_text};
 use crate::log::error::LogError;
+use crate::marks::Mark;
 use crate::types::{LeaderEpoch, Offset};
 
 /// The file's name.
@@ -105,6 +106,7 @@ impl LeaderEpochCache {
         if self.latest() == Some(epoch) {
             return Some((epoch, log_end));
         }
+        Mark::EndOfOlderEpoch.reached();
         let (_, end) = self.starts.range(LeaderEpoch(epoch.0.checked_add(1)?)..).next()?;
         let floor = self.starts.range(..=epoch).next_back().map_or(epoch, |(floor, _)| *floor);
         Some((floor, *end))

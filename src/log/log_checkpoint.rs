@@ -13,6 +13,7 @@ use crate::log::error::LogError;
 use crate::log::log_directory::LogDirectory;
 use crate::log::log_manager::LogManager;
 use crate::log::offset_checkpoint::Offsets;
+use crate::marks::Mark;
 use crate::types::Offset;
 
 /// Checkpoints on their way to the disk. Its job is to be run, and the outcome to be handed to [`LogManager::checkpoint_synced`], until
@@ -79,6 +80,7 @@ impl LogManager {
             }
             Stage::InPlace(_) => {
                 if let Some(error) = error {
+                    Mark::CheckpointFails.reached();
                     return Err(error);
                 }
                 self.deleted.synced(moves);

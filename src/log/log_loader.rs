@@ -18,6 +18,7 @@ use crate::log::producer_state_manager::ProducerStateManager;
 use crate::log::settings::LogSettings;
 use crate::log::transaction_index::AbortedTransaction;
 use crate::log::unified_log::{LoadedLog, LogOffsetMetadata};
+use crate::marks::Mark;
 use crate::record::RecordBatch;
 use crate::types::{Offset, WallTime};
 
@@ -61,9 +62,11 @@ impl LogLoader<'_> {
         let mut end = self.find_end(&mut segments, &files)?;
         if !self.was_clean && end.offset < self.recovery_point {
             // What was synced is not there: the checkpoints speak of another log, of a topic of the same name that was deleted.
+            Mark::OtherLogsCheckpoint.reached();
             return LogLoader { recovery_point: Offset(0), log_start: Offset(0), ..*self }.load();
         }
         if end.offset < self.log_start || segments.is_empty() {
+            Mark::LogBegunAnew.reached();
             segments.values_mut().try_for_each(LogSegment::remove_files)?;
             segments.clear();
             segments.insert(self.log_start, LogSegment::create(self.place(self.log_start), self.now)?);
@@ -105,6 +108,9 @@ impl LogLoader<'_> {
         if !self.was_clean {
             damaged.retain(|base| *base < self.first_unflushed(segments));
         }
+        if !damaged.is_empty() {
+            Mark::IndexRebuilt.reached();
+        }
         damaged.into_iter().try_for_each(|base| self.recover_alone(segments, files, base, Cut::Keep))
     }
 
@@ -140,6 +146,9 @@ impl LogLoader<'_> {
         let first = self.first_unflushed(segments);
         let bases: Vec<Offset> = segments.range(first..).map(|(base, _)| *base).collect();
         let Some(first) = bases.first().copied() else { return Ok(()) };
+        if segments.keys().next() != Some(&first) {
+            Mark::RecoveryFromTheMiddle.reached();
+        }
         self.replay_to(segments, producers, self.log_start, first)?;
         for (index, base) in bases.iter().copied().enumerate() {
             let segment = segments.get_mut(&base).expect("its base was listed above");
@@ -149,6 +158,7 @@ impl LogLoader<'_> {
             })?;
             producers.take_snapshot()?;
             if recovered.was_cut {
+                Mark::TornTailCut.reached();
                 let (folder, offset) = (self.directory.display(), recovered.next_offset);
                 tracing::warn!(%folder, %offset, "what follows this offset was not whole and is cut off");
             }
@@ -157,6 +167,7 @@ impl LogLoader<'_> {
                 let (directory, end) = (self.directory.display(), recovered.next_offset);
                 tracing::warn!(%directory, %end, "a crash has torn a log: what lies behind its new end is removed");
                 for (later, mut segment) in segments.split_off(&base.plus(1)) {
+                    Mark::LaterSegmentsRemoved.reached();
                     segment.remove_files()?;
                     producers.remove_snapshot(later)?;
                 }
@@ -170,7 +181,12 @@ impl LogLoader<'_> {
     /// Where a compaction was, or may have been, a gap proves nothing.
     fn has_lost_its_end(&self, recovered: &RecoveredSegment, next_base: Offset) -> bool {
         let is_compacted = self.settings.compact || recovered.has_gaps;
-        recovered.next_offset < next_base && recovered.next_offset >= self.recovery_point && !is_compacted
+        let is_lost =
+            recovered.next_offset < next_base && recovered.next_offset >= self.recovery_point && !is_compacted;
+        if is_lost {
+            Mark::EndLost.reached();
+        }
+        is_lost
     }
 
     /// The log's end, from the last segment. One that does not end with a whole batch, in spite of a clean shutdown, is cut.
@@ -178,6 +194,7 @@ impl LogLoader<'_> {
         let Some((base, active)) = segments.iter_mut().next_back() else { return Ok(LogOffsetMetadata::default()) };
         let (base, bytes, mut found) = (*base, active.bytes(), active.find_next_offset());
         if let Err(ScanError::Damaged { .. }) = found {
+            Mark::EndDamaged.reached();
             self.recover_alone(segments, files, base, Cut::Remove)?;
             found = segments.get_mut(&base).expect("it was the last of them").find_next_offset();
         }
@@ -263,6 +280,7 @@ impl LogLoader<'_> {
         if from >= to {
             return Ok(());
         }
+        Mark::ProducersReplayed.reached();
         let first = segments.range(..=from).next_back().map_or(Bound::Unbounded, |(base, _)| Bound::Included(*base));
         for (base, segment) in segments.range_mut((first, Bound::Excluded(to))) {
             let start = segment.position_before(from)?;

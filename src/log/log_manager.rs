@@ -20,6 +20,7 @@ use crate::log::offset_checkpoint::Offsets;
 use crate::log::partition_metadata_file;
 use crate::log::settings::{LogManagerSettings, LogSettings};
 use crate::log::unified_log::{LogIdentity, UnifiedLog};
+use crate::marks::Mark;
 use crate::types::{Now, Offset, TopicId, TopicPartition};
 
 type Logs = BTreeMap<TopicPartition, Arc<UnifiedLog>>;
@@ -130,6 +131,7 @@ impl LogManager {
             match self.load_directory(directory, is_wanted, settings_of, now) {
                 Ok(loaded) => all.join(loaded)?,
                 Err(error) => {
+                    Mark::DirectoryOffline.reached();
                     directory.take_offline(&error);
                     if self.logs().iter().any(|log| log.is_in(&directory.path)) {
                         // What was loaded from it before is in use.
@@ -323,7 +325,10 @@ impl LogManager {
             (false, true) => {
                 tracing::warn!(directory = %path, free, minimum, "the disk is nearly full: producers are refused until there is more space");
             }
-            (true, false) => tracing::info!(directory = %path, free, "there is space again: producers are served"),
+            (true, false) => {
+                Mark::SpaceIsBack.reached();
+                tracing::info!(directory = %path, free, "there is space again: producers are served");
+            }
             (true, true) | (false, false) => {}
         }
     }
@@ -349,6 +354,7 @@ impl LogManager {
         let mut result = Ok(());
         for directory in self.directories.iter().filter(|directory| directory.is_online()) {
             if let Err(error) = self.shut_down_directory(directory, broker_epoch) {
+                Mark::ShutdownNotClean.reached();
                 tracing::error!(directory = %directory.path.display(), %error, "shutdown is not clean");
                 result = result.and(Err(error));
             }
@@ -453,7 +459,10 @@ impl LogManager {
         let loaded = loader.load()?;
         let topic_id = match partition_metadata_file::read(&*self.disk, &folder) {
             // A power cut came before the first sync, or the disk refused the file when the log was made: nothing durable is in it.
-            Err(LogError::Malformed { .. }) if !directory.was_clean || loaded.end.offset == Offset(0) => None,
+            Err(LogError::Malformed { .. }) if !directory.was_clean || loaded.end.offset == Offset(0) => {
+                Mark::TopicIdUnknown.reached();
+                None
+            }
             result => result?,
         };
         let identity = LogIdentity {
@@ -479,6 +488,7 @@ fn note_lost_records(
         let log = loaded.logs.get(partition).or_else(|| loaded.twins.get(partition));
         let end = log.map_or(Offset(0), |log| log.log_end_offset());
         if end < *recovery_point && !loaded.unreadable.contains_key(partition) {
+            Mark::RecordsGone.reached();
             let directory_path = directory.path.display();
             tracing::error!(%partition, directory = %directory_path, %end, before = %recovery_point, "records are gone since the shutdown");
             directory.has_lost_records.store(true, Ordering::Relaxed);

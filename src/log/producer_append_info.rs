@@ -5,6 +5,7 @@
 use crate::log::append::AppendOrigin;
 use crate::log::error::AppendError;
 use crate::log::producer_state_entry::{BatchMetadata, NO_EPOCH, NO_SEQUENCE, ProducerStateEntry};
+use crate::marks::Mark;
 use crate::record::{BatchHeader, ControlRecord, RecordBatch};
 use crate::types::{Offset, ProducerEpoch, ProducerId};
 
@@ -200,6 +201,9 @@ impl ProducerAppendInfo {
             // Any sequence may be the first of a producer that was forgotten, but none may take the place of a batch that has just failed.
             let overtakes =
                 self.failed.is_some_and(|(epoch, failed)| header.producer_epoch() == epoch && first > failed);
+            if overtakes {
+                Mark::OvertakesFailed.reached();
+            }
             return if overtakes { out_of_order(NO_SEQUENCE) } else { Ok(()) };
         }
         if header.producer_epoch() != self.entry.epoch {
@@ -207,6 +211,10 @@ impl ProducerAppendInfo {
         }
         let last = self.entry.last_sequence();
         let follows = i64::from(first) == i64::from(last) + 1 || (first == 0 && last == i32::MAX);
-        if follows { Ok(()) } else { out_of_order(last) }
+        if follows {
+            return Ok(());
+        }
+        Mark::OutOfOrder.reached();
+        out_of_order(last)
     }
 }

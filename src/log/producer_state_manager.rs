@@ -16,6 +16,7 @@ use crate::log::producer_append_info::{
 use crate::log::producer_snapshot;
 use crate::log::producer_state_entry::ProducerStateEntry;
 use crate::log::unified_log::LogOffsetMetadata;
+use crate::marks::Mark;
 use crate::record::RecordBatch;
 use crate::types::{Offset, ProducerEpoch, ProducerId, WallTime};
 use crate::zoo::{self, Bug};
@@ -279,6 +280,7 @@ impl ProducerStateManager {
             self.snapshots.range(..=log_end).next_back().copied().filter(|newest| *newest > log_start)
         {
             if let Some(entries) = self.read_snapshot(snapshot)? {
+                Mark::ProducersFromSnapshot.reached();
                 for entry in entries.into_iter().filter(|entry| !is_expired(entry, now, expiration_ms)) {
                     if let Some(first) = entry.transaction_first_offset {
                         self.ongoing.insert(first, None);
@@ -288,6 +290,7 @@ impl ProducerStateManager {
                 (self.end, self.last_snapshot) = (snapshot, snapshot);
                 return Ok(());
             }
+            Mark::SnapshotDamaged.reached();
             self.remove_snapshot(snapshot)?;
         }
         (self.end, self.last_snapshot) = (log_start, log_start);

@@ -10,6 +10,7 @@ use crate::log::batch_scanner::{BatchScanner, LOOKUP_CHUNK_BYTES, LocatedBatch, 
 use crate::log::error::ReadError;
 use crate::log::transaction_index::AbortedTransaction;
 use crate::log::unified_log::{LogOffsetMetadata, LogState, LogStatus, UnifiedLog};
+use crate::marks::Mark;
 use crate::types::Offset;
 use crate::zoo::{self, Bug};
 
@@ -135,6 +136,7 @@ impl UnifiedLog {
         let Some(UncheckedRange { from, to, offset_end }) = self.lock().unchecked(plan, range) else {
             return Ok(range.to);
         };
+        Mark::CheckedBeforeSent.reached();
         let chunk_bytes = RECOVERY_CHUNK_BYTES.min(usize::try_from(to - from).unwrap_or(usize::MAX));
         let mut scanner = BatchScanner::new(&*plan.file, from, plan.to, chunk_bytes);
         let mut checked_to = from;
@@ -158,8 +160,10 @@ impl UnifiedLog {
                 Err(ScanError::Damaged { position, .. }) => position,
             };
             if damaged_at > range.from {
+                Mark::ServedUpToDamage.reached();
                 return Ok(damaged_at);
             }
+            Mark::DamageTold.reached();
             return Err(ReadError::Damaged { offset, segment: plan.segment, position: damaged_at });
         }
         if let Some(segment) = self.lock().segments.get_mut(&plan.segment) {
@@ -272,10 +276,16 @@ impl ReadPlan {
         let to = from.saturating_add(bytes_max as u64);
         let to = match (to < first_end, first_batch_whole) {
             (false, _) => to,
-            (true, true) => first_end,
+            (true, true) => {
+                Mark::FirstBatchTooLarge.reached();
+                first_end
+            }
             // Who gets only a piece of a batch cannot go on.
             (true, false) if zoo::is(Bug::FirstBatchCut) => to,
-            (true, false) => from,
+            (true, false) => {
+                Mark::LaterBatchTooLarge.reached();
+                from
+            }
         };
         Ok(Some(ReadRange { from, to: to.min(self.to) }))
     }
@@ -291,6 +301,7 @@ impl ReadPlan {
             let is_plausible = matches!(&next, Ok(Some(batch)) if batch.header.base_offset() <= offset);
             if std::mem::take(&mut is_from_index) && !is_plausible {
                 // The index leads astray: a wrong entry must not keep anybody from good records.
+                Mark::IndexLeadsAstray.reached();
                 scanner = BatchScanner::new(&*self.file, 0, self.to, LOOKUP_CHUNK_BYTES);
                 continue;
             }

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use crate::env::{DiskError, DiskFile, SyncJob};
 use crate::log::leader_epoch_cache::WrittenEpochs;
 use crate::log::unified_log::{LogOffsetMetadata, LogState, LogStatus, UnifiedLog};
+use crate::marks::Mark;
 use crate::types::{Now, Offset};
 use crate::zoo::{self, Bug};
 
@@ -141,6 +142,7 @@ impl SyncState {
     pub(super) fn note_append(&mut self, now: Now, start: LogOffsetMetadata, is_hidden: bool) {
         self.unsynced_since.get_or_insert(now);
         if is_hidden {
+            Mark::RecordsHidden.reached();
             self.hidden.push_back(start);
         }
     }
@@ -234,6 +236,9 @@ impl UnifiedLog {
             return;
         }
         state.sync.cover(point);
+        if point.end < state.end.offset {
+            Mark::SyncedBehind.reached();
+        }
         if let Some(epochs) = point.epochs {
             match state.epochs.replace(epochs) {
                 Ok(true) => {
@@ -241,7 +246,10 @@ impl UnifiedLog {
                     state.sync.owe_directory(directory);
                 }
                 Ok(false) => {}
-                Err(_) => self.set_status(&mut state, LogStatus::Offline),
+                Err(_) => {
+                    Mark::EpochsNotReplaced.reached();
+                    self.set_status(&mut state, LogStatus::Offline);
+                }
             }
         }
         state.advance_high_watermark();

@@ -16,6 +16,7 @@ use crate::log::recent_batches::RecentBatches;
 use crate::log::retention::PendingRemovals;
 use crate::log::settings::LogSettings;
 use crate::log::sync::SyncState;
+use crate::marks::Mark;
 use crate::types::{LeaderEpoch, Offset, ProducerId, TopicId, TopicPartition, WallTime};
 
 /// Inactive segments of one log whose files stay open for the next read.
@@ -87,6 +88,7 @@ impl LogState {
         self.open_inactive.retain(|open| *open != segment);
         self.open_inactive.push_back(segment);
         while self.open_inactive.len() > OPEN_INACTIVE_SEGMENTS_MAX {
+            Mark::SegmentClosed.reached();
             if let Some(segment) = self.open_inactive.pop_front().and_then(|oldest| self.segments.get_mut(&oldest)) {
                 segment.close();
             }
@@ -389,6 +391,7 @@ impl UnifiedLog {
         if state.segments.len() > 1 || !state.sync.owes_directory(&state.directory) {
             return Ok(());
         }
+        Mark::NameSyncedFirst.reached();
         let synced = self.disk.sync_directory(&state.directory);
         if synced.is_err() {
             self.set_status(state, LogStatus::Offline);
@@ -409,6 +412,7 @@ impl UnifiedLog {
         let segment = match LogSegment::create(self.place(state, base_offset), now) {
             Ok(segment) => segment,
             Err(error) => {
+                Mark::RollFails.reached();
                 if !matches!(error, DiskError::Full { .. }) {
                     self.set_status(state, LogStatus::Offline);
                 }

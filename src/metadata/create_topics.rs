@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::error_code::ErrorCode;
+use crate::marks::Mark;
 use crate::types::{BrokerId, PartitionIndex, TopicId};
 
 use super::api_error::{ApiError, ControllerResult, ItemResults};
@@ -141,6 +142,7 @@ impl CreateTopics<'_> {
 
     fn check_name(&self, name: &str) -> Result<(), ApiError> {
         if self.image.topic(name).is_some() {
+            Mark::TopicExists.reached();
             return Err(ApiError::new(ErrorCode::TopicAlreadyExists, format!("Topic '{name}' already exists.")));
         }
         validate_topic_name(name)

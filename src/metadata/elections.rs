@@ -7,6 +7,7 @@
 //! (Kafka raises them by 2 at each orderly restart, since fencing and unfencing the broker are two elections. No client needs that; with
 //! one node it would cost two records for each partition at each restart, and an entry in each leader-epoch checkpoint.)
 
+use crate::marks::Mark;
 use crate::types::BrokerId;
 
 use super::image::MetadataImage;
@@ -32,6 +33,7 @@ fn elect(partition: &PartitionRegistration, broker_id: BrokerId, stopped_cleanly
     let leader = Some(Some(broker_id));
     match partition.leader {
         Some(current) if current == broker_id && !stopped_cleanly => {
+            Mark::EpochRaised.reached();
             Some(PartitionChange { leader, ..Default::default() })
         }
         // Whoever was in sync to the last, or is known to have every record since (KIP-966), leads without loss.

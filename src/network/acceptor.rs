@@ -11,6 +11,7 @@ use std::time::Duration;
 use super::connection_queue::ConnectionQueue;
 use super::connection_quotas::{Admission, ConnectionQuotas};
 use crate::env::{Connection, Event, Listener, Selector, SocketOptions, Step, Token};
+use crate::marks::Mark;
 use crate::types::{Instant, Now};
 
 /// The only socket of an Acceptor's selector.
@@ -112,9 +113,11 @@ impl<S: Selector> Acceptor<S> {
                 Step::Idle { until: None }
             }
             Err(error) if matches!(error.kind(), io::ErrorKind::Interrupted | io::ErrorKind::ConnectionAborted) => {
+                Mark::AcceptForNothing.reached();
                 Step::Worked
             }
             Err(error) => {
+                Mark::NoDescriptorToAccept.reached();
                 tracing::warn!(%error, "cannot accept a connection; trying again: is the limit of open files too low?");
                 let until = now.instant.after(ACCEPT_RETRY);
                 self.retry_at = Some(until);
@@ -143,6 +146,7 @@ impl<S: Selector> Acceptor<S> {
                 }
             }
             if let Err(error) = held.connection.configure(&self.options) {
+                Mark::LostBeforeSetUp.reached();
                 tracing::debug!(peer = %held.peer, %error, "connection lost before it was set up");
                 self.quotas.leave(self.listener_index, held.peer.ip());
                 return Step::Worked;
@@ -163,6 +167,7 @@ impl<S: Selector> Acceptor<S> {
                 Err(refused) => carried = refused,
             }
         }
+        Mark::ProcessorsFull.reached();
         self.held = Some(Held { connection: carried.0, peer: carried.1, not_before: None, is_admitted: true });
         Step::Idle { until: None }
     }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use super::sync::{AtomicBool, Ordering, Receiver, Sender, TrySendError, bounded};
 use crate::env::Wake;
 use crate::limits::CONNECTION_QUEUE_CAPACITY;
+use crate::marks::Mark;
 
 /// The queue in front of one Processor. Both ends know how to wake the other.
 pub struct ConnectionQueue<C> {
@@ -49,6 +50,7 @@ impl<C> ConnectionQueue<C> {
     pub(crate) fn take(&self) -> Option<(C, SocketAddr)> {
         let taken = self.receiver.try_recv().ok()?;
         if self.acceptor_waits.swap(false, Ordering::SeqCst) {
+            Mark::AcceptorWoken.reached();
             self.acceptor.wake();
         }
         Some(taken)

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use super::sync::{AtomicBool, AtomicI64, Mutex, MutexGuard, Ordering};
 use crate::env::Wake;
+use crate::marks::Mark;
 use crate::types::ProcessorId;
 use crate::zoo::{self, Bug};
 
@@ -48,6 +49,7 @@ impl MemoryPool {
         if left > 0 && self.some_processor_is_starved.swap(false, Ordering::SeqCst) && !zoo::is(Bug::MemoryWakesNobody)
         {
             for processor in std::mem::take(&mut *self.starved_processors()) {
+                Mark::MemoryWakes.reached();
                 self.wake(processor);
             }
         }

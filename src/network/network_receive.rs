@@ -11,6 +11,7 @@ use bytes::{Buf, Bytes, BytesMut};
 use super::memory_pool::MemoryPool;
 use crate::env::Connection;
 use crate::limits::FRAME_PREFIX_BYTES;
+use crate::marks::Mark;
 use crate::zoo::{self, Bug};
 
 /// What a body may take before any of it is there: a usual batch of a producer with its request.
@@ -97,6 +98,9 @@ impl NetworkReceive {
                 return Ok(refused);
             }
             if let Some(body) = self.body.take_if(|body| body.missing_bytes() == 0) {
+                if !self.surplus.is_empty() {
+                    Mark::FramesTogether.reached();
+                }
                 return Ok(Received::Frame(body.received.into()));
             }
             if budget_bytes == 0 {
@@ -106,6 +110,9 @@ impl NetworkReceive {
                 Ok(0) => return Ok(Received::Ended),
                 Ok(read) => budget_bytes = budget_bytes.saturating_sub(read),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    if self.body.is_none() && !self.surplus.is_empty() {
+                        Mark::LengthCut.reached();
+                    }
                     if self.body.is_none() && zoo::is(Bug::LengthPrefixSplit) {
                         self.surplus.clear();
                     }

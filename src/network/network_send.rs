@@ -8,6 +8,7 @@ use std::io::{self, IoSlice};
 use bytes::Buf;
 
 use crate::env::{Connection, Piece};
+use crate::marks::Mark;
 use crate::zoo::{self, Bug};
 
 /// The most slices that one vectored write takes: an answer of several partitions alternates short heads and records.
@@ -86,6 +87,9 @@ impl NetworkSend {
         while written > 0 {
             let front = self.pieces.front_mut().expect("no more is written than there was");
             let step = written.min(front.bytes());
+            if step < front.bytes() && matches!(front, Piece::File { .. }) {
+                Mark::FileSentInParts.reached();
+            }
             if step < front.bytes() && zoo::is(Bug::PartialWriteResumesWrong) {
                 return;
             }

@@ -23,6 +23,7 @@ use super::memory_pool::MemoryPool;
 use super::request::{ListenerContext, Request};
 use super::request_channel::RequestChannel;
 use crate::env::{Clock, Event, Interest, Selector, Step, Token};
+use crate::marks::Mark;
 use crate::metrics::RequestMetrics;
 use crate::types::{Instant, Now, ProcessorId};
 use crate::zoo::{self, Bug};
@@ -163,6 +164,7 @@ impl<S: Selector> Processor<S> {
     fn register(&mut self, mut connection: S::Connection, peer: SocketAddr, now: Now) {
         let token = self.channels.next_token();
         if let Err(error) = self.selector.register(&mut connection, token, Interest::Readable) {
+            Mark::NotRegistered.reached();
             tracing::warn!(%peer, %error, "connection refused: it cannot be waited for");
             self.shared.quotas.leave(self.listener.index, peer.ip());
             return;
@@ -183,7 +185,10 @@ impl<S: Selector> Processor<S> {
     }
 
     fn take_event(&mut self, event: Event, now: Now) {
-        let Some(channel) = self.channels.get_mut(event.token) else { return };
+        let Some(channel) = self.channels.get_mut(event.token) else {
+            Mark::StaleEvent.reached();
+            return;
+        };
         channel.last_used = now.instant;
         let state = PeerState::shown_by(&event);
         let is_news = state > channel.peer_state;

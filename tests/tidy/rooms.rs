@@ -40,6 +40,7 @@ pub(crate) const ROOMS: &[Room] = &[
     room("error_code", &[], "who chooses one"),
     room("limits", &[], "who obeys one"),
     room("lookup_map", &[], "anything; it has no order to depend on"),
+    room("marks", &[], "who asks which were reached"),
     room("zoo", &[], "how a bug is found"),
     room("env", &["types"], "makers, mio, files, Kafka"),
     room("metrics", &["types"], "who counts"),
@@ -48,28 +49,41 @@ pub(crate) const ROOMS: &[Room] = &[
     room("record", &["types", "limits"], "wire messages around it"),
     room(
         "log",
-        &["zoo", "env", "record", "types", "limits", "lookup_map", "config", "metrics"],
+        &["marks", "zoo", "env", "record", "types", "limits", "lookup_map", "config", "metrics"],
         "protocol messages, who asks",
     ),
     room(
         "metadata",
-        &["env", "types", "error_code", "limits", "lookup_map", "config", "record", "protocol"],
+        &["marks", "env", "types", "error_code", "limits", "lookup_map", "config", "record", "protocol"],
         "network, log (the broker joins them)",
     ),
     room("purgatory", &["types", "env", "lookup_map"], "what it delays"),
     room(
         "coordinator",
-        &["zoo", "types", "env", "error_code", "limits", "lookup_map", "protocol", "record", "purgatory", "config"],
+        &[
+            "marks",
+            "zoo",
+            "types",
+            "env",
+            "error_code",
+            "limits",
+            "lookup_map",
+            "protocol",
+            "record",
+            "purgatory",
+            "config",
+        ],
         "log (it returns records), network",
     ),
     room(
         "network",
-        &["zoo", "env", "protocol", "types", "limits", "lookup_map", "config", "metrics"],
+        &["marks", "zoo", "env", "protocol", "types", "limits", "lookup_map", "config", "metrics"],
         "apis, log, coordinator",
     ),
     room(
         "apis",
         &[
+            "marks",
             "zoo",
             "types",
             "error_code",
@@ -112,6 +126,7 @@ const SIM_MAY_KNOW: Knowledge = Knowledge::These(&[
     "limits",
     "lookup_map",
     "network",
+    "marks",
     "zoo",
 ]);
 

@@ -19,7 +19,7 @@ const OUTERMOST: &[&str] =
     &["src/os/", "src/cli/", "src/main.rs", "sim/src/command/host.rs", "tests/", "sim/tests/", "fuzz/"];
 
 /// Files whose notes belong to a thread: what they note decides nothing.
-const NOTES_OF_A_THREAD: &[&str] = &["sim/src/panics.rs"];
+const NOTES_OF_A_THREAD: &[&str] = &["sim/src/panics.rs", "src/marks/noted.rs"];
 
 /// The files whose hash maps cannot be iterated from outside, and do not iterate inside.
 const KEEPERS_OF_HASHES: &[&str] = &["src/lookup_map.rs", "sim/src/keyed/chance.rs"];

@@ -7,6 +7,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
+use klamm::marks::Mark;
 use klamm_sim::keyed::Site;
 use klamm_sim::run::{RunReport, run};
 use klamm_sim::{Profile, Scenario};
@@ -17,6 +18,25 @@ use super::host::{Stopwatch, in_parallel, is_watched};
 const VACUOUS_PERCENT_MAX: u64 = 1;
 /// Fewer seeds than this say nothing about how many are vacuous.
 const SEEDS_THAT_SAY_SOMETHING: u64 = 100;
+
+/// Within so many seeds every fault fires and every mark is reached.
+pub(super) const SEEDS_THAT_MEET_ALL: u64 = 2_000;
+
+/// How often each of a kind came.
+pub(super) type Met<Kind> = BTreeMap<Kind, Tally>;
+
+/// How often something came in a campaign.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Tally {
+    /// Over all seeds.
+    pub(super) times: u64,
+    /// In how many seeds.
+    pub(super) seeds: u64,
+    /// In which seed first, counted from the campaign's first.
+    pub(super) first: u64,
+    /// In which seed it was counted last.
+    last: Option<u64>,
+}
 
 /// What is to be run.
 pub(super) struct Campaign {
@@ -32,6 +52,8 @@ pub(super) struct Campaign {
 /// What came of it.
 #[derive(Default)]
 pub(super) struct Outcome {
+    /// The first seed.
+    pub(super) first: u64,
     pub(super) seeds: u64,
     pub(super) events: u64,
     /// Of all runs, whatever their order.
@@ -41,9 +63,9 @@ pub(super) struct Outcome {
     pub(super) crashes: u64,
     /// Runs in which no record was acknowledged and none was there at the end.
     pub(super) vacuous: u64,
-    pub(super) faults: BTreeMap<Site, u64>,
-    /// The seeds until each fault fired first.
-    pub(super) first_fired: BTreeMap<Site, u64>,
+    pub(super) faults: Met<Site>,
+    pub(super) marks: Met<Mark>,
+    profile: Option<Profile>,
     pub(super) failures: Vec<RunReport>,
     pub(super) took: Duration,
     is_out_of_time: bool,
@@ -53,7 +75,7 @@ impl Campaign {
     /// Runs it, and shows each failure as it comes.
     pub(super) fn run(&self, show: impl Fn(&RunReport) + Sync) -> Outcome {
         let stopwatch = Stopwatch::start();
-        let outcome = Mutex::new(Outcome::default());
+        let outcome = Mutex::new(Outcome { first: self.first, profile: Some(self.profile), ..Outcome::default() });
         let bar = self.bar();
         in_parallel(self.threads, self.seeds, |index| {
             let report = run(Scenario::new(self.profile, self.first.wrapping_add(index)));
@@ -96,18 +118,35 @@ impl Outcome {
         self.acknowledged += report.acknowledged as u64;
         self.crashes += u64::from(report.crashes);
         self.vacuous += u64::from(report.acknowledged == 0 && report.records == 0);
-        for fault in &report.fired {
-            *self.faults.entry(fault.site).or_default() += 1;
-            let first = self.first_fired.entry(fault.site).or_insert(index + 1);
-            *first = (*first).min(index + 1);
-        }
+        count(&mut self.faults, index, report.fired.iter().map(|fault| fault.site));
+        count(&mut self.marks, index, report.marks.iter().map(|sighting| sighting.mark));
         if !report.violations.is_empty() {
             self.failures.push(report);
         }
     }
 
+    /// The faults and marks that no run met, though there were seeds enough of every kind for all of them.
+    pub(super) fn never_met(&self) -> Vec<&'static str> {
+        if self.seeds < SEEDS_THAT_MEET_ALL || self.profile != Some(Profile::Swarm) {
+            return Vec::new();
+        }
+        let faults = Site::ALL.iter().filter(|site| site.is_fault() && !self.faults.contains_key(site));
+        let is_due = |mark: &&Mark| Mark::ARE_NOTED && mark.within() <= self.seeds;
+        let marks = Mark::ALL.iter().filter(is_due).filter(|mark| !self.marks.contains_key(mark));
+        faults.map(|site| site.name()).chain(marks.map(|mark| mark.name())).collect()
+    }
+
     /// Whether too many runs did nothing.
     pub(super) fn says_nothing(&self) -> bool {
         self.seeds >= SEEDS_THAT_SAY_SOMETHING && self.vacuous * 100 > self.seeds * VACUOUS_PERCENT_MAX
+    }
+}
+
+fn count<Kind: Ord>(met: &mut Met<Kind>, index: u64, of_run: impl Iterator<Item = Kind>) {
+    for kind in of_run {
+        let tally = met.entry(kind).or_insert(Tally { times: 0, seeds: 0, first: index, last: None });
+        tally.times += 1;
+        tally.seeds += u64::from(tally.last != Some(index));
+        (tally.first, tally.last) = (tally.first.min(index), Some(index));
     }
 }

@@ -4,10 +4,12 @@
 
 mod bug; // a planted bug, by its name
 mod campaign; // many seeds, on several threads
+mod catalogue; // faults and marks, and how often each came
 mod check; // two processes, one hash
 mod crash_points; // down at every effect in turn
 mod exit; // the status by which a script knows what happened
-mod faults; // the catalogue of faults, and how often each fired
+mod explore; // guided runs
+mod guidance; // what guidance is worth
 mod host; // the machine that the command runs on
 mod log_lines; // what the broker logs
 mod replay; // a capsule, again
@@ -46,8 +48,12 @@ enum Command {
     Check(check::Options),
     /// Lets the broker go down before each effect of a short work on the disk, and before each effect of the recovery from that.
     CrashPoints(crash_points::Options),
+    /// Makes runs that go on from where earlier ones have reached something rare.
+    Explore(explore::Options),
     /// Lists the faults, and how often each fires.
-    Faults(faults::Options),
+    Faults(catalogue::Options),
+    /// Lists the marks of the broker, and how many seeds reach each.
+    Marks(catalogue::Options),
     /// Plants known bugs into the broker, one at a time, and counts the seeds until each is found.
     #[cfg(feature = "zoo")]
     Zoo(zoo::Options),
@@ -67,7 +73,9 @@ pub(crate) fn main() -> ExitCode {
         Command::Story(options) => options.obey(),
         Command::Check(options) => options.obey(),
         Command::CrashPoints(options) => options.obey(),
-        Command::Faults(options) => options.obey(),
+        Command::Explore(options) => options.obey(),
+        Command::Faults(options) => options.list_faults(),
+        Command::Marks(options) => options.list_marks(),
         #[cfg(feature = "zoo")]
         Command::Zoo(options) => options.obey(),
         Command::Trace(options) => options.obey(),

@@ -2,6 +2,7 @@
 //!
 //! It must not know how a run works.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -11,7 +12,7 @@ use klamm_sim::{Profile, Scenario};
 use serde::Serialize;
 
 use super::bug::plant;
-use super::campaign::{Campaign, Outcome};
+use super::campaign::{Campaign, Outcome, SEEDS_THAT_MEET_ALL};
 use super::exit::Exit;
 use super::host::{processors, random_seed};
 use super::log_lines::LogLines;
@@ -65,7 +66,9 @@ struct Json {
     acknowledged: u64,
     vacuous: u64,
     failures: Vec<Failure>,
-    faults: std::collections::BTreeMap<&'static str, u64>,
+    faults: BTreeMap<&'static str, u64>,
+    marks: BTreeMap<&'static str, u64>,
+    never_met: Vec<&'static str>,
     hash: String,
 }
 
@@ -145,7 +148,8 @@ impl Options {
 
 fn say(campaign: &Campaign, outcome: &Outcome) {
     let Outcome { events, hash, failures, .. } = outcome;
-    let verdict = if failures.is_empty() { "ok" } else { "FAILED" };
+    let is_sound = failures.is_empty() && outcome.never_met().is_empty();
+    let verdict = if is_sound { "ok" } else { "FAILED" };
     let seed = campaign.first;
     if campaign.seeds == 1 {
         return println!("{verdict} seed={seed} events={events} hash={hash:016x}");
@@ -155,6 +159,9 @@ fn say(campaign: &Campaign, outcome: &Outcome) {
     println!("acknowledged={acknowledged} crashes={crashes} vacuous={vacuous} simulated={simulated}s");
     if outcome.says_nothing() {
         println!("  too many runs wrote nothing: they say nothing");
+    }
+    if !outcome.never_met().is_empty() {
+        println!("  never met, and every {SEEDS_THAT_MEET_ALL} seeds should: {}", outcome.never_met().join(", "));
     }
     println!("{verdict} seed={seed} seeds={seeds} failed={} events={events} hash={hash:016x}", failures.len());
 }
@@ -172,7 +179,7 @@ fn exit_of(outcome: &Outcome, seeds: u64) -> Exit {
     let first = outcome.failures.iter().min_by_key(|report| report.seed);
     match first.and_then(|report| report.violations.first()) {
         Some(violation) => Exit::of(violation),
-        None if outcome.says_nothing() => Exit::Vacuous,
+        None if outcome.says_nothing() || !outcome.never_met().is_empty() => Exit::Vacuous,
         None if outcome.seeds < seeds && seeds != u64::MAX => Exit::OutOfTime,
         None => Exit::Ok,
     }
@@ -192,7 +199,9 @@ fn json(outcome: &Outcome) -> Json {
         acknowledged: outcome.acknowledged,
         vacuous: outcome.vacuous,
         failures: outcome.failures.iter().map(failure).collect(),
-        faults: outcome.faults.iter().map(|(site, count)| (site.name(), *count)).collect(),
+        faults: outcome.faults.iter().map(|(site, tally)| (site.name(), tally.times)).collect(),
+        marks: outcome.marks.iter().map(|(mark, tally)| (mark.name(), tally.seeds)).collect(),
+        never_met: outcome.never_met(),
         hash: format!("{:016x}", outcome.hash),
     }
 }

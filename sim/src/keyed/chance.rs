@@ -17,6 +17,8 @@ pub type Fired = Key;
 #[derive(Debug)]
 pub struct Chance {
     seed: u64,
+    /// How many turns are behind.
+    turns: usize,
     swarm: Swarm,
     overrides: Overrides,
     has_overrides: bool,
@@ -30,7 +32,24 @@ impl Chance {
     /// Decides by `seed`.
     pub fn new(seed: u64, swarm: Swarm, overrides: Overrides) -> Chance {
         let has_overrides = !overrides.is_empty();
-        Chance { seed, swarm, overrides, has_overrides, calm: false, ordinals: HashMap::default(), fired: Vec::new() }
+        Chance {
+            seed,
+            turns: 0,
+            swarm,
+            overrides,
+            has_overrides,
+            calm: false,
+            ordinals: HashMap::default(),
+            fired: Vec::new(),
+        }
+    }
+
+    /// Time has come to `now`: decisions may be another seed's from here on.
+    pub(crate) fn time_is(&mut self, now_ns: u64) {
+        while let Some(turn) = self.overrides.turns.get(self.turns).filter(|turn| turn.after_ns < now_ns) {
+            self.seed = turn.seed;
+            self.turns += 1;
+        }
     }
 
     /// The root of every decision.
@@ -155,7 +174,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::keyed::{Mode, Select};
+    use crate::keyed::{Mode, Select, Turn};
 
     fn chance(overrides: Overrides) -> Chance {
         let mut swarm = Swarm::with_mode(3, Mode::Calm);
@@ -199,6 +218,20 @@ mod tests {
         let changed = before.iter().zip(&after).filter(|(before, after)| before != after).count();
         assert_eq!(changed, 1);
         assert_eq!(without.fired().len() + 1, plain.fired().len());
+    }
+
+    #[test]
+    fn after_a_turn_decisions_are_those_of_the_other_seed() {
+        let turns = vec![Turn { after_ns: 5, seed: 77 }];
+        let mut turned = chance(Overrides { turns, ..Overrides::default() });
+        let mut plain = chance(Overrides::default());
+        let mut other = Chance::new(77, Swarm::calm(), Overrides::default());
+        for (now_ns, is_turned) in [(0, false), (5, false), (6, true), (7, true)] {
+            turned.time_is(now_ns);
+            let [plain, other, turned] =
+                [&mut plain, &mut other, &mut turned].map(|chance| chance.value(Site::StepCost, 1).below(1 << 40));
+            assert_eq!(turned, if is_turned { other } else { plain });
+        }
     }
 
     #[test]

@@ -12,7 +12,7 @@ mod swarm;
 pub use chance::{Chance, Fired};
 pub use draw::Draw;
 pub(crate) use draw::mix;
-pub use overrides::{Key, Overrides, Select};
+pub use overrides::{Key, Overrides, Select, Turn};
 pub use site::{Site, SiteKind};
 pub(crate) use swarm::draw_config;
 pub use swarm::{Mode, Swarm};

@@ -41,6 +41,15 @@ impl Select {
     }
 }
 
+/// From a time on, decisions are drawn by another seed. Time and not the number of an event, which every fault that is taken away moves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Turn {
+    /// The last nanosecond of the seed before.
+    pub after_ns: u64,
+    /// The seed from then on.
+    pub seed: u64,
+}
+
 /// What overrides the drawn decisions of a run. Forbidding wins over allowing, and both over setting a value.
 #[derive(Clone, Debug, Default)]
 pub struct Overrides {
@@ -48,6 +57,8 @@ pub struct Overrides {
     pub forbidden: BTreeSet<Select>,
     /// If given, the only faults that may fire.
     pub allowed: Option<BTreeSet<Select>>,
+    /// Other seeds from some time on: up to there the run is the same. In the order of time.
+    pub turns: Vec<Turn>,
     /// Numbers in place of the drawn ones. At a fault site, 0 keeps the fault away and any other number makes it fire.
     pub values: BTreeMap<Select, u64>,
 }

@@ -360,6 +360,8 @@ sites! {
     SwarmPresence = 901, SiteKind::Config;
     /// How fast the network is in this run.
     NetworkSpeed = 902, SiteKind::Config;
+    /// From where a guided exploration goes on, and with which seed.
+    Exploration = 903, SiteKind::Config;
 }
 
 impl Site {

@@ -8,6 +8,7 @@ use crate::apis::api_request::ApiRequest;
 use crate::apis::kafka_apis::KafkaApis;
 use crate::error_code::ErrorCode;
 use crate::limits::DECISION_TIMEOUT_MS;
+use crate::marks::Mark;
 use crate::protocol::DecodeError;
 use crate::protocol::messages::init_producer_id::{InitProducerIdRequest, InitProducerIdResponse};
 use crate::types::{Now, ProducerId};
@@ -28,6 +29,9 @@ pub(crate) fn handle(apis: &KafkaApis, now: Now, request: &ApiRequest) -> Result
     let deadline = now.instant.after_ms(i64::from(DECISION_TIMEOUT_MS));
     let is_first = ids.wait(deadline, Box::new(request.again()));
     drop(ids);
+    if !is_first {
+        Mark::ProducerIdsAwaited.reached();
+    }
     apis.watch_deadline(deadline);
     match if is_first { apis.ask_producer_ids(now) } else { Ok(()) } {
         Ok(()) => Ok(Answer::Retry.into()),

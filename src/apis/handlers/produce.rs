@@ -15,6 +15,7 @@ use crate::apis::partition::Partition;
 use crate::apis::request_local::RequestLocal;
 use crate::error_code::ErrorCode;
 use crate::log::Durability;
+use crate::marks::Mark;
 use crate::metadata::is_internal_topic;
 use crate::protocol::messages::produce::{
     BatchIndexAndErrorMessage, PartitionProduceData, PartitionProduceResponse, ProduceRequest, ProduceResponse,
@@ -123,7 +124,10 @@ pub(crate) fn handle(
         apis.replica_manager().want_sync(&produce.unsynced);
     }
     let answer = match acks {
-        Acks::None if has_error(&outcomes) => Answer::Close(REFUSED_SILENTLY),
+        Acks::None if has_error(&outcomes) => {
+            Mark::RefusedSilently.reached();
+            Answer::Close(REFUSED_SILENTLY)
+        }
         Acks::None => Answer::Nothing,
         Acks::Leader | Acks::All if awaited.is_empty() => respond_produced(request.ticket, &outcomes, &BTreeMap::new()),
         Acks::Leader | Acks::All => {

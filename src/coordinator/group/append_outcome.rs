@@ -12,6 +12,7 @@ use crate::coordinator::group::member::Parked;
 use crate::coordinator::group::rebalance::{Turn, join_answer};
 use crate::coordinator::group::records::GroupRecord;
 use crate::error_code::ErrorCode;
+use crate::marks::Mark;
 use crate::types::{Now, Offset, ProducerId, Ticket};
 
 impl GroupCoordinator {
@@ -38,6 +39,8 @@ impl GroupCoordinator {
                     self.with_group(now, &group_id, &mut result, |turn, group| {
                         if group.is_in(GroupState::CompletingRebalance) && group.generation == generation {
                             turn.assign(group, &assignments);
+                        } else {
+                            Mark::AssignmentOvertaken.reached();
                         }
                     });
                 }
@@ -61,6 +64,7 @@ impl GroupCoordinator {
             match completion {
                 Completion::GroupCreated { group_id, .. } => {
                     self.with_group(now, &group_id, &mut result, |turn, group| turn.dissolve(group, error));
+                    Mark::GroupDissolved.reached();
                     self.groups.remove(&group_id);
                     if self.durable.knows(&group_id) {
                         self.groups.insert(group_id.clone(), ClassicGroup::new(group_id, now.wall));
@@ -93,11 +97,15 @@ impl GroupCoordinator {
     /// What was to follow an append will not: whoever waited for it is told why.
     fn refuse(&mut self, now: Now, completion: Completion, error: ErrorCode, result: &mut CoordinatorResult) {
         match completion {
-            Completion::Answer(ticket, answer) => result.answer(ticket, answer.failed(error)),
+            Completion::Answer(ticket, answer) => {
+                Mark::CommitNotWritten.reached();
+                result.answer(ticket, answer.failed(error));
+            }
             Completion::GroupCreated { .. } => {}
             Completion::Assigned { group_id, generation, .. } => {
                 self.with_group(now, &group_id, result, |turn, group| {
                     if group.is_in(GroupState::CompletingRebalance) && group.generation == generation {
+                        Mark::AssignmentNotWritten.reached();
                         turn.drop_assignment(group, error);
                         turn.rebalance(group);
                     }

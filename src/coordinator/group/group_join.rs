@@ -16,6 +16,7 @@ use crate::coordinator::group::records::GroupRecord;
 use crate::coordinator::group::requests::{JoinProtocol, JoinRequest};
 use crate::coordinator::group::{GroupAnswer, JoinAnswer, SyncAnswer};
 use crate::error_code::ErrorCode;
+use crate::marks::Mark;
 use crate::types::{Now, Ticket};
 
 /// The longest member id that fits into a string of the protocol, in bytes.
@@ -163,6 +164,7 @@ impl Turn<'_> {
         if request.requires_known_member_id && group.pending_joins.len() >= self.settings.pending_members_max {
             self.answer_join(ticket, JoinAnswer::refusal("", ErrorCode::GroupMaxSizeReached));
         } else if request.requires_known_member_id {
+            Mark::MemberIdGiven.reached();
             self.schedule_session_for(group, &new_member_id, request.session_timeout_ms);
             self.answer_join(ticket, JoinAnswer::refusal(&new_member_id, ErrorCode::MemberIdRequired));
             group.pending_joins.insert(new_member_id);
@@ -225,6 +227,7 @@ impl Turn<'_> {
             return;
         }
         if let Err(error) = group.validate_member(member_id, request.group_instance_id) {
+            Mark::RejoinUnknown.reached();
             self.answer_join(ticket, JoinAnswer::refusal(member_id, error));
             return;
         }
@@ -238,6 +241,7 @@ impl Turn<'_> {
             GroupState::PreparingRebalance | GroupState::Empty | GroupState::Dead => false,
         };
         if is_current {
+            Mark::JoinAnsweredAgain.reached();
             let answer = join_answer(group, &Arc::from(member_id));
             self.answer_join(ticket, answer);
         } else {

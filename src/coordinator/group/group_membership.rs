@@ -13,6 +13,7 @@ use crate::coordinator::group::rebalance::Turn;
 use crate::coordinator::group::requests::{HeartbeatRequest, LeaveRequest, LeavingMember};
 use crate::coordinator::group::timers::Timer;
 use crate::error_code::ErrorCode;
+use crate::marks::Mark;
 use crate::types::{ConnectionId, Now, Ticket};
 
 impl GroupCoordinator {
@@ -70,6 +71,7 @@ impl Turn<'_> {
     pub(super) fn abandon(&mut self, group: &mut ClassicGroup, member_id: &Arc<str>, connection: ConnectionId) {
         let is_abandoned = group.member_mut(member_id).is_some_and(|mut member| member.abandon(connection));
         let Some(member) = group.member(member_id).filter(|_| is_abandoned) else { return };
+        Mark::MemberAbandoned.reached();
         let session_end = self.now.instant.after_ms(i64::from(member.session_timeout_ms));
         let timer = Timer::Session(group.group_id.clone(), member_id.clone());
         // A new member has a deadline already, which may be nearer.
@@ -82,11 +84,13 @@ impl Turn<'_> {
             return error;
         }
         if request.generation != group.generation {
+            Mark::HeartbeatStale.reached();
             return ErrorCode::IllegalGeneration;
         }
         match group.state() {
             GroupState::Empty | GroupState::Dead => ErrorCode::UnknownMemberId,
             GroupState::PreparingRebalance => {
+                Mark::HeartbeatInRebalance.reached();
                 self.schedule_session(group, request.member_id);
                 ErrorCode::RebalanceInProgress
             }

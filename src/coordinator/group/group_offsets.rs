@@ -17,6 +17,7 @@ use crate::coordinator::group::requests::{
     CommitPartition, CommitRequest, CommitTopic, DeleteOffsetsRequest, FetchRequest, TransactionalCommitRequest,
 };
 use crate::error_code::ErrorCode;
+use crate::marks::Mark;
 use crate::types::{Now, Offset, PartitionIndex, Ticket, TopicId, WallTime};
 use crate::zoo::{self, Bug};
 
@@ -36,6 +37,7 @@ fn validate_commit(group: &ClassicGroup, committer: &Committer<'_>) -> Result<()
     if committer.generation >= 0 || !committer.member_id.is_empty() || committer.group_instance_id.is_some() {
         group.validate_member(committer.member_id, committer.group_instance_id)?;
         if committer.generation != group.generation && !zoo::is(Bug::GenerationNotChecked) {
+            Mark::CommitStale.reached();
             return Err(ErrorCode::IllegalGeneration);
         }
     } else if !committer.is_transactional && !group.is_in(GroupState::Empty) {

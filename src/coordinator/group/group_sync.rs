@@ -16,6 +16,7 @@ use crate::coordinator::group::requests::SyncRequest;
 use crate::coordinator::group::timers::Timer;
 use crate::coordinator::group::{GroupAnswer, SyncAnswer};
 use crate::error_code::ErrorCode;
+use crate::marks::Mark;
 use crate::types::{Now, Ticket};
 use crate::zoo::{self, Bug};
 
@@ -48,6 +49,7 @@ impl Turn<'_> {
         }
         match group.state() {
             GroupState::PreparingRebalance => {
+                Mark::SyncInNextRound.reached();
                 self.answer_sync(ticket, SyncAnswer::refusal(ErrorCode::RebalanceInProgress));
             }
             GroupState::CompletingRebalance => {
@@ -58,6 +60,7 @@ impl Turn<'_> {
                 }
             }
             GroupState::Stable => {
+                Mark::SyncLate.reached();
                 self.has_synced(group, member_id);
                 let member = group.member(member_id).filter(|_| !zoo::is(Bug::AssignmentLost));
                 let assignment = member.map(|member| member.assignment.clone()).unwrap_or_default();

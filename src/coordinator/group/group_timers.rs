@@ -15,6 +15,7 @@ use crate::coordinator::group::rebalance::Turn;
 use crate::coordinator::group::records::GroupRecord;
 use crate::coordinator::group::timers::Timer;
 use crate::error_code::ErrorCode;
+use crate::marks::Mark;
 use crate::types::{Instant, Now, WallTime};
 
 impl GroupCoordinator {
@@ -42,6 +43,7 @@ impl GroupCoordinator {
                 result: &mut result,
             };
             for member_id in group.member_ids() {
+                Mark::GroupOutlivesBroker.reached();
                 turn.schedule_session(group, &member_id);
             }
             if group.member_count() > members_max {
@@ -176,6 +178,7 @@ impl Turn<'_> {
         for member_id in group.member_ids() {
             self.forget_session(group, &member_id);
             if let Some(ticket) = group.take_join(&member_id).and_then(Parked::ticket) {
+                Mark::JoinGivenUp.reached();
                 self.answer_join(ticket, JoinAnswer::refusal(&member_id, ErrorCode::NotCoordinator));
             }
             if let Some(ticket) = group.take_sync(&member_id).and_then(Parked::ticket) {

@@ -16,6 +16,7 @@ use crate::coordinator::group::records::GroupRecord;
 use crate::coordinator::group::settings::GroupSettings;
 use crate::coordinator::group::timers::{Timer, Timers};
 use crate::error_code::ErrorCode;
+use crate::marks::Mark;
 use crate::types::{Now, Ticket};
 
 /// What one turn of the coordinator has at hand beside the group it is about.
@@ -67,6 +68,7 @@ impl Turn<'_> {
     /// Parks a JoinGroup. One of the same member that was parked before is told to try again: its client has moved on.
     pub(super) fn park_join(&mut self, group: &mut ClassicGroup, member_id: &Arc<str>, ticket: Ticket) {
         if let Some(earlier) = group.park_join(member_id, ticket) {
+            Mark::EarlierJoinAnswered.reached();
             self.answer_join(earlier, JoinAnswer::refusal(member_id, ErrorCode::RebalanceInProgress));
         }
         self.parked.insert(ticket, &group.group_id, member_id);
@@ -121,6 +123,7 @@ impl Turn<'_> {
     /// Starts a rebalance.
     pub(super) fn prepare_rebalance(&mut self, group: &mut ClassicGroup) {
         if group.is_in(GroupState::CompletingRebalance) {
+            Mark::SyncsRefused.reached();
             self.drop_assignment(group, ErrorCode::RebalanceInProgress);
         }
         group.pending_syncs.clear();
@@ -161,6 +164,7 @@ impl Turn<'_> {
             self.complete_join(group);
             return;
         };
+        Mark::FirstRoundProlonged.reached();
         let delay_ms = self.settings.initial_rebalance_delay_ms.min(initial.remaining_ms);
         let remaining_ms = initial.remaining_ms.saturating_sub(initial.delay_ms).max(0);
         group.initial_rebalance = Some(InitialRebalance { delay_ms, remaining_ms, new_member_added: false });
@@ -180,6 +184,7 @@ impl Turn<'_> {
         }
         group.start_next_generation(self.now.wall);
         if group.is_in(GroupState::Empty) {
+            Mark::GroupEmptied.reached();
             let value = Some(group.to_record(|_| Bytes::new()));
             self.result.append([GroupRecord::GroupMetadata { group_id: group.group_id.clone(), value }]);
             return;
@@ -217,6 +222,8 @@ impl Turn<'_> {
         if !is_pending && group.member(member_id).is_none_or(|member| member.has_satisfied_heartbeat()) {
             return;
         }
+        let mark = if is_pending { Mark::PendingJoinEnds } else { Mark::SessionEnds };
+        mark.reached();
         self.remove_member(group, member_id);
         match group.state() {
             GroupState::Stable | GroupState::CompletingRebalance if !is_pending => self.rebalance(group),

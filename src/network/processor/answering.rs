@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::Processor;
 use crate::env::{Interest, Piece, Selector, Token};
+use crate::marks::Mark;
 use crate::network::channel_table::{connection_id, token_of};
 use crate::network::kafka_channel::{InFlight, PeerState, Stage};
 use crate::network::network_send::SendProgress;
@@ -47,6 +48,7 @@ impl<S: Selector> Processor<S> {
                 self.close(token, reason);
             }
             ResponseKind::Malformed(error) => {
+                Mark::UnreadableBody.reached();
                 self.note_answered(token, ticket, times);
                 let detail = format!("API key {}, version {}: {error}", ticket.api_key, ticket.api_version);
                 self.close_stranger(token, now, "a request whose body cannot be read", &detail);
@@ -100,9 +102,14 @@ impl<S: Selector> Processor<S> {
         let is_parked = channel.in_flight.is_some_and(|in_flight| in_flight.stage == Stage::Parked);
         match channel.peer_state {
             PeerState::Finished if is_parked => {
+                Mark::FinishedWhileParked.reached();
                 self.shared.requests.depart(Departure::Finished(connection_id(self.id, token)));
             }
-            PeerState::Gone if is_parked || channel.is_sending() => self.close(token, "the peer has reset it"),
+            PeerState::Gone if is_parked || channel.is_sending() => {
+                let mark = if is_parked { Mark::GoneWhileParked } else { Mark::GoneWhileSending };
+                mark.reached();
+                self.close(token, "the peer has reset it");
+            }
             PeerState::Open | PeerState::Finished | PeerState::Gone => {}
         }
     }
@@ -121,9 +128,11 @@ impl<S: Selector> Processor<S> {
             Ok(SendProgress::Complete) => self.finish_response(token, now),
             Ok(SendProgress::Blocked) if channel.wants_writable => {}
             Ok(SendProgress::Blocked) => {
+                Mark::SentInParts.reached();
                 channel.wants_writable = true;
                 let wanted = self.selector.reregister(&mut channel.connection, token, Interest::ReadableWritable);
                 if wanted.is_err() {
+                    Mark::CannotWaitForRoom.reached();
                     self.close(token, "it cannot be waited for");
                 }
             }

@@ -6,6 +6,7 @@ use std::io;
 
 use super::Processor;
 use crate::env::{Selector, Token};
+use crate::marks::Mark;
 use crate::network::kafka_channel::{InFlight, KafkaChannel, Stage};
 use crate::network::request::{Departure, ResponseKind};
 use crate::types::{Now, Ticket};
@@ -44,9 +45,11 @@ impl<S: Selector> Processor<S> {
         match self.idle.expired(now.instant, |token| channels.get(token).map(|channel| channel.last_used)) {
             Some(token) => {
                 if self.channels.get(token).is_some_and(KafkaChannel::is_inside_frame) {
+                    Mark::IdleInsideFrame.reached();
                     let class = "idle for connections.max.idle.ms inside a frame: the peer hangs, or does not speak the Kafka protocol";
                     self.close_stranger(token, now, class, "");
                 } else {
+                    Mark::IdleClosed.reached();
                     self.close(token, "idle for connections.max.idle.ms");
                 }
                 true
@@ -102,6 +105,7 @@ impl<S: Selector> Processor<S> {
     /// A request of a closed channel is back from its handler: if it is parked, nobody is there to be answered.
     pub(super) fn bury_orphan(&mut self, ticket: Ticket, kind: &ResponseKind) {
         let Some(place) = self.orphans.iter().position(|orphan| orphan.ticket == ticket) else { return };
+        Mark::OrphanAnswered.reached();
         if let ResponseKind::Parked { keeps_frame } = kind {
             self.shared.requests.depart(Departure::Closed(ticket.connection));
             if *keeps_frame {

@@ -9,8 +9,9 @@ use bytes::Bytes;
 use super::Processor;
 use crate::env::{Selector, Token};
 use crate::limits::READ_BUDGET_BYTES;
+use crate::marks::Mark;
 use crate::network::channel_table::connection_id;
-use crate::network::kafka_channel::{InFlight, Stage};
+use crate::network::kafka_channel::{InFlight, PeerState, Stage};
 use crate::network::likely_cause::likely_cause;
 use crate::network::network_receive::Received;
 use crate::network::request::Request;
@@ -27,6 +28,7 @@ impl<S: Selector> Processor<S> {
         if self.starved.is_empty() || self.shared.pool.processor_starves(self.id) {
             return false;
         }
+        Mark::StarvedReads.reached();
         for token in std::mem::take(&mut self.starved) {
             self.queue_to_read(token);
         }
@@ -46,7 +48,10 @@ impl<S: Selector> Processor<S> {
         let mut worked = false;
         if let Some(request) = self.refused.take() {
             match self.shared.requests.offer(self.id, request) {
-                Ok(()) => worked = true,
+                Ok(()) => {
+                    Mark::QueueHasRoom.reached();
+                    worked = true;
+                }
                 Err(request) => self.refused = Some(*request),
             }
         }
@@ -73,16 +78,22 @@ impl<S: Selector> Processor<S> {
             Ok(Received::Frame(frame)) => self.receive(token, frame, now),
             Ok(Received::Blocked) => {}
             Ok(Received::BudgetSpent) => self.queue_to_read(token),
-            Ok(Received::NoMemory) => self.starved.push(token),
+            Ok(Received::NoMemory) => {
+                Mark::Starved.reached();
+                self.starved.push(token);
+            }
             Ok(Received::Ended) if channel.is_inside_frame() => {
+                Mark::EndedInsideFrame.reached();
                 self.close_stranger(token, now, ENDED_INSIDE_FRAME, "");
             }
             Ok(Received::Ended) => self.close(token, "the peer closed it"),
             Ok(Received::BadLength(prefix)) => {
+                Mark::BadLength.reached();
                 let detail = format!("first bytes: {}", prefix.escape_ascii());
                 self.close_stranger(token, now, likely_cause(prefix), &detail);
             }
             Err(error) if channel.is_inside_frame() => {
+                Mark::BrokenInsideFrame.reached();
                 self.close_stranger(token, now, BROKEN_INSIDE_FRAME, &error.to_string());
             }
             Err(error) => self.close_for(token, &error),
@@ -93,12 +104,16 @@ impl<S: Selector> Processor<S> {
     fn receive(&mut self, token: Token, frame: Bytes, now: Now) {
         let Some(channel) = self.channels.get_mut(token) else { return };
         channel.last_used = now.instant;
+        if channel.peer_state == PeerState::Gone {
+            Mark::ReadAfterReset.reached();
+        }
         let mut decoder = Decoder::new(&frame);
         let header = match RequestHeader::decode(&mut decoder) {
             Ok(header) => header,
             // The one unsupported version that is answered instead of closed: so a client learns which versions there are.
             Err(HeaderError::UnsupportedVersion(header)) if header.api_key == ApiKey::ApiVersions => header,
             Err(error) => {
+                Mark::BadHeader.reached();
                 let detail = format!("a frame of {} bytes: {error}", frame.len());
                 self.shared.pool.give_back(frame.len());
                 return self.close_stranger(token, now, "a frame whose header is no request's", &detail);
@@ -128,6 +143,7 @@ impl<S: Selector> Processor<S> {
         let listener = Arc::clone(&self.listener);
         let request = Request { ticket, frame, body_at, listener, peer: channel.peer, local: channel.local, received };
         if let Err(refused) = self.shared.requests.offer(self.id, request) {
+            Mark::QueueFull.reached();
             self.refused = Some(*refused);
         }
     }

@@ -1,0 +1,48 @@
+//! A guided exploration is decided by its seed alone, and its runs are the parents' up to where they turn.
+//!
+//! In a build that notes no marks there is nothing to guide by; features stand in for them here.
+
+use klamm_sim::Profile;
+use klamm_sim::explore::{Explorer, Feature};
+use klamm_sim::keyed::Turn;
+use klamm_sim::run::{run, run_with_events};
+
+use klamm::types::Instant;
+
+const RUNS: u64 = 40;
+
+/// The hashes of an exploration in which a run has the features that its own hash says.
+fn hashes(seed: u64) -> Vec<u64> {
+    let mut explorer = Explorer::new(Profile::Short, seed);
+    let next = |_| {
+        let scenario = explorer.next_scenario();
+        let report = run(scenario.clone());
+        let middle = Instant(report.simulated_ns / 2);
+        let stages = (0..8).filter(|bit| report.hash >> bit & 1 == 1);
+        explorer.learn(scenario, stages.map(|stage| (Feature::Stage(stage), middle)));
+        report.hash
+    };
+    (0..RUNS).map(next).collect()
+}
+
+#[test]
+fn one_seed_is_one_exploration() {
+    assert_eq!(hashes(5), hashes(5));
+    assert_ne!(hashes(5), hashes(6));
+}
+
+#[test]
+fn a_child_is_its_parent_up_to_its_turn_and_another_run_from_there() {
+    let mut explorer = Explorer::new(Profile::Short, 3);
+    let parent = explorer.next_scenario();
+    let at = Instant(run(parent.clone()).simulated_ns / 2);
+    explorer.learn(parent.clone(), [(Feature::Stage(0), at)]);
+    let child = (0..RUNS).map(|_| explorer.next_scenario()).find(|child| !child.world.overrides.turns.is_empty());
+    let child = child.expect("three runs of four have a parent");
+    assert!(matches!(child.world.overrides.turns[..], [Turn { after_ns, .. }] if after_ns == at.0));
+    let events = |scenario| run_with_events(scenario, 0..u64::MAX).1;
+    let (parent, child) = (events(parent), events(child));
+    let before = parent.iter().take_while(|event| event.at_ns <= at.0).count();
+    assert!(before > 0 && parent[..before] == child[..before]);
+    assert_ne!(parent[before..], child[before..]);
+}
