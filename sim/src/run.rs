@@ -203,25 +203,33 @@ impl Run {
         if let Some(descriptors) = run.plan.descriptors_max {
             run.world.set_descriptors_max(descriptors);
         }
-        for profile in run.plan.producers.clone() {
-            run.seat("producer", profile.client, Box::new(Producer::new(profile, TOPIC)));
-        }
-        for profile in run.plan.consumers.clone() {
-            run.seat("consumer", profile.client, Box::new(Consumer::new(profile, TOPIC)));
-        }
-        for profile in run.plan.members.clone() {
-            run.seat("member", profile.client, Box::new(GroupMember::new(profile, TOPIC)));
-        }
-        if let Some(profile) = run.plan.admin {
-            run.seat("admin", profile.client, Box::new(Admin::new(profile)));
-        }
-        if let Some(profile) = run.plan.examiner {
-            run.seat("examiner", profile.client, Box::new(Examiner::new(profile)));
-        }
-        if run.plan.garbage > 0 {
-            run.seat("garbage", GARBAGE, Box::new(Garbage::new(GARBAGE, run.plan.garbage, run.plan.has_little_memory)));
-        }
+        run.seat_clients();
         run
+    }
+
+    fn seat_clients(&mut self) {
+        for profile in self.plan.producers.clone() {
+            self.seat("producer", profile.client, Box::new(Producer::new(profile, TOPIC)));
+        }
+        for profile in self.plan.consumers.clone() {
+            self.seat("consumer", profile.client, Box::new(Consumer::new(profile, TOPIC)));
+        }
+        for profile in self.plan.members.clone() {
+            self.seat("member", profile.client, Box::new(GroupMember::new(profile, TOPIC)));
+        }
+        if let Some(profile) = self.plan.admin {
+            self.seat("admin", profile.client, Box::new(Admin::new(profile)));
+        }
+        if let Some(profile) = self.plan.examiner {
+            self.seat("examiner", profile.client, Box::new(Examiner::new(profile)));
+        }
+        if self.plan.garbage > 0 {
+            self.seat(
+                "garbage",
+                GARBAGE,
+                Box::new(Garbage::new(GARBAGE, self.plan.garbage, self.plan.has_little_memory)),
+            );
+        }
     }
 
     fn seat(&mut self, kind: &'static str, number: u32, client: Box<dyn Client>) {
