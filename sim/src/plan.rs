@@ -25,7 +25,7 @@ const SHORT_OPERATIONS_MAX: u32 = 3;
 /// In how many runs, of a million of those whose disk is sound, every answer to one client is compared with a reference broker's.
 const EXAMINED_PARTS: u32 = 800_000;
 /// How much more a client does in a run that is a soak.
-const SOAK_FACTOR: u32 = 5;
+const SOAK_FACTOR: u32 = 8;
 
 /// How the broker goes down between two phases of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
