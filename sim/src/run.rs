@@ -212,25 +212,33 @@ impl Run {
         if let Some(descriptors) = run.plan.descriptors_max {
             run.world.set_descriptors_max(descriptors);
         }
-        for profile in run.plan.producers.clone() {
-            run.seat("producer", profile.client, Box::new(Producer::new(profile, TOPIC)));
-        }
-        for profile in run.plan.consumers.clone() {
-            run.seat("consumer", profile.client, Box::new(Consumer::new(profile, TOPIC)));
-        }
-        for profile in run.plan.members.clone() {
-            run.seat("member", profile.client, Box::new(GroupMember::new(profile, TOPIC)));
-        }
-        if let Some(profile) = run.plan.admin {
-            run.seat("admin", profile.client, Box::new(Admin::new(profile)));
-        }
-        if let Some(profile) = run.plan.examiner {
-            run.seat("examiner", profile.client, Box::new(Examiner::new(profile)));
-        }
-        if run.plan.garbage > 0 {
-            run.seat("garbage", GARBAGE, Box::new(Garbage::new(GARBAGE, run.plan.garbage, run.plan.has_little_memory)));
-        }
+        run.seat_clients();
         run
+    }
+
+    fn seat_clients(&mut self) {
+        for profile in self.plan.producers.clone() {
+            self.seat("producer", profile.client, Box::new(Producer::new(profile, TOPIC)));
+        }
+        for profile in self.plan.consumers.clone() {
+            self.seat("consumer", profile.client, Box::new(Consumer::new(profile, TOPIC)));
+        }
+        for profile in self.plan.members.clone() {
+            self.seat("member", profile.client, Box::new(GroupMember::new(profile, TOPIC)));
+        }
+        if let Some(profile) = self.plan.admin {
+            self.seat("admin", profile.client, Box::new(Admin::new(profile)));
+        }
+        if let Some(profile) = self.plan.examiner {
+            self.seat("examiner", profile.client, Box::new(Examiner::new(profile)));
+        }
+        if self.plan.garbage > 0 {
+            self.seat(
+                "garbage",
+                GARBAGE,
+                Box::new(Garbage::new(GARBAGE, self.plan.garbage, self.plan.has_little_memory)),
+            );
+        }
     }
 
     fn seat(&mut self, kind: &'static str, number: u32, client: Box<dyn Client>) {
@@ -461,6 +469,7 @@ impl Run {
         let (is_calm, boot) = (self.is_calm, self.boot);
         let is_network_sound = (is_calm || self.is_network_sound()) && !self.plan.layout.closes_idle;
         let is_disk_sound = self.is_fresh || self.is_disk_sound();
+        let is_machine_sound = !self.faults.of_machine && self.plan.descriptors_max.is_none();
         let network_faults = self.faults.of_network;
         let history = &mut self.history;
         let Some(seat) = self.clients.get_mut(index) else { return };
@@ -473,6 +482,7 @@ impl Run {
             is_network_sound,
             network_faults,
             is_disk_sound,
+            is_machine_sound,
         };
         seat.is_awake = false;
         seat.deadline = seat.client.step(&mut context);
@@ -710,6 +720,8 @@ struct FaultsSoFar {
     of_network: u64,
     /// One of the disk that the broker must tell somebody.
     of_disk: bool,
+    /// One of the disk, the clocks or the machine, if only that something takes long.
+    of_machine: bool,
 }
 
 impl FaultsSoFar {
@@ -723,6 +735,7 @@ impl FaultsSoFar {
             let is_of_network = site.number() < Site::AppendFails.number() || site == Site::ReadFails;
             self.of_network += u64::from(is_of_network);
             self.of_disk |= is_disk_fault(site);
+            self.of_machine |= site.number() >= Site::AppendFails.number() || is_disk_fault(site);
         }
     }
 }

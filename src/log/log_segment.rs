@@ -319,6 +319,8 @@ impl LogSegment {
             Cut::Keep => (self.written_from, self.bytes) = (bytes, bytes),
             Cut::Remove if self.bytes < bytes => {
                 file.truncate(self.bytes)?;
+                // At once: a power cut that brings the old end back would find it beside what has been appended since, also in later segments.
+                file.sync()?;
                 recovered.was_cut = true;
             }
             Cut::Remove => {}

@@ -49,6 +49,8 @@ pub(crate) struct ClientContext<'a> {
     pub(crate) network_faults: u64,
     /// No fault of the disk is about, now or in the whole run: the broker has no reason to refuse what is right.
     pub(crate) is_disk_sound: bool,
+    /// Nothing of the disk, the clocks or the machine has gone wrong so far, or taken long.
+    pub(crate) is_machine_sound: bool,
 }
 
 impl ClientContext<'_> {

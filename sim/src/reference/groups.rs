@@ -136,6 +136,10 @@ impl ReferenceBroker {
         request: &JoinGroupRequest<'a>,
         told: &mut JoinGroupResponse<'a>,
     ) -> JoinGroupResponse<'a> {
+        if told.error_code == ErrorCode::NotCoordinator.code() {
+            // A broker that stops sends away who waits to join; the group is what it was.
+            return told.clone();
+        }
         match self.join(version, request, told.member_id) {
             Ok((generation_id, member_id)) => {
                 let protocol = request.protocols.first();
