@@ -77,7 +77,7 @@ impl KafkaApis {
             ChaCha12Rng::from_seed(drawn(&mut random)),
         );
         let image = controller.image();
-        let change = logs.follow(now, &configs, &MetadataImage::empty(""), &image, true);
+        let change = logs.follow(now, &configs, &MetadataImage::empty(""), &image);
         abort_open_transactions(now, &change.added);
         let answers = groups.follow(now, &image, &change);
         debug_assert!(answers.is_empty(), "nobody has asked anything before the start");
@@ -134,6 +134,29 @@ fn open_directories(
     Ok(LogManager::open(disk, manager_settings, &mut unique)?)
 }
 
+/// The ids of directories that the cluster knows and this start does not find, unless they were given up: one is not mounted, was left out of the
+/// settings, or is new where another was. What lies there is not served, and nothing begins anew in its place.
+fn missing_directories(
+    image: &MetadataImage,
+    settings: &Settings,
+    manager: &LogManager,
+    present: &[TopicId],
+) -> Vec<TopicId> {
+    let given_up = |id: &TopicId| settings.log.given_up_dirs.contains(&id.to_string());
+    let known = image.broker(settings.node.broker_id).map_or(&[][..], |broker| &broker.log_dirs);
+    let missing: Vec<TopicId> = known.iter().filter(|id| !present.contains(id) && !given_up(id)).copied().collect();
+    for id in &missing {
+        tracing::error!(
+            directory_id = %id,
+            log_dirs = settings.log.dirs.join(","),
+            "a log directory is missing, and the partitions in it are not served: bring it back to log.dirs, or, if it is lost for good, \
+             say so with klamm.log.dirs.given.up={id}, and they begin anew, empty"
+        );
+        manager.note_missing_directory();
+    }
+    missing
+}
+
 /// Appends what this start says about the cluster: its features if it is new, this broker, and new leader epochs.
 ///
 /// An unclean start raises the epochs: a consumer that had read records which a power cut took learns of it (KIP-320).
@@ -146,9 +169,10 @@ fn introduce_broker(
 ) -> Result<(), StartFailure> {
     let mut directories = logs.manager().directories();
     directories.retain(|directory| !directory.is_of_metadata_only);
-    let log_dirs: Vec<TopicId> =
+    let mut log_dirs: Vec<TopicId> =
         directories.iter().filter_map(|directory| TopicId::from_base64(&directory.id)).collect();
     let broker_id = settings.node.broker_id;
+    log_dirs.extend(missing_directories(&controller.image(), settings, logs.manager(), &log_dirs));
     if controller.image().features().next().is_none() {
         refuse_twins(logs.manager())?;
     }

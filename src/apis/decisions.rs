@@ -121,7 +121,7 @@ impl KafkaApis {
         let (change, image) = {
             let mut followed = self.followed.lock().expect("nobody panics while following: panics abort the process");
             let image = Arc::clone(image.unwrap_or(&followed));
-            let change = self.logs.follow(now, &self.configs, &followed, &image, false);
+            let change = self.logs.follow(now, &self.configs, &followed, &image);
             *followed = Arc::clone(&image);
             (change, image)
         };

@@ -4,7 +4,7 @@
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
 use rand::Rng;
 use rand_chacha::ChaCha12Rng;
@@ -26,6 +26,8 @@ pub(crate) struct LogDirectory {
     index: RwLock<Index>,
     /// A partition could not be given its log: that is tried again.
     has_missing: AtomicBool,
+    /// What there was when the broker started: the records of these partitions lie somewhere, and no log is begun in their place.
+    at_start: OnceLock<MetadataImage>,
 }
 
 #[derive(Default)]
@@ -42,6 +44,7 @@ impl LogDirectory {
             random: Mutex::new(random),
             index: RwLock::default(),
             has_missing: AtomicBool::new(false),
+            at_start: OnceLock::new(),
         }
     }
 
@@ -65,15 +68,16 @@ impl LogDirectory {
         self.has_missing.load(Ordering::Acquire)
     }
 
-    /// Makes the difference between two images true on disk. Returns the partitions that are new and those that are gone.
+    /// Makes the difference between two images true on disk. Returns the partitions that are new and those that are gone. The first image that
+    /// it hears of is that of the start.
     pub(crate) fn follow(
         &self,
         now: Now,
         configs: &BrokerConfigs,
         before: &MetadataImage,
         after: &MetadataImage,
-        is_start: bool,
     ) -> FollowedChange {
+        let at_start = self.at_start.get_or_init(|| after.clone());
         let all_settings_changed = configs.apply(after);
         let had_missing = self.has_missing.swap(false, Ordering::AcqRel);
         let mut change = FollowedChange::default();
@@ -83,7 +87,7 @@ impl LogDirectory {
         for topic in after.topics() {
             let is_news = !before.topic_by_id(topic.topic_id).is_some_and(|known| Arc::ptr_eq(known, topic));
             if had_missing || is_news {
-                let added = self.open_topic(now, configs, after, topic, is_start);
+                let added = self.open_topic(now, configs, after, topic, at_start.topic_by_id(topic.topic_id));
                 if !is_news && !added.is_empty() {
                     Mark::PartitionGetsLog.reached();
                 }
@@ -103,7 +107,7 @@ impl LogDirectory {
         configs: &BrokerConfigs,
         image: &MetadataImage,
         topic: &TopicImage,
-        is_start: bool,
+        at_start: Option<&Arc<TopicImage>>,
     ) -> Vec<Arc<Partition>> {
         let settings = configs.log_settings(image, &topic.name);
         let mut added = Vec::new();
@@ -113,7 +117,8 @@ impl LogDirectory {
                 Some(found) => found,
                 None => {
                     let name = TopicPartition { topic: Arc::clone(&topic.name), partition: *partition };
-                    match self.manager.create(now, &name, topic.topic_id, Arc::clone(&settings), !is_start) {
+                    let is_new = !at_start.is_some_and(|topic| topic.partitions.contains_key(partition));
+                    match self.manager.create(now, &name, topic.topic_id, Arc::clone(&settings), is_new) {
                         Ok(log) => {
                             // A log from before the start was loaded before this was known.
                             log.set_settings(Arc::clone(&settings));

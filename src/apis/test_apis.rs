@@ -106,6 +106,13 @@ impl TestApis {
         TestApis::start(disk, self.overrides)
     }
 
+    /// The broker after its process was killed, with other settings, each as `key=value`, and after `change` to its disk.
+    pub(crate) fn restarted_with(self, overrides: &[&str], change: impl FnOnce(&MemoryDisk)) -> TestApis {
+        let disk = self.disk.crash(|_: &Path, _, written| written);
+        change(&disk);
+        TestApis::start(disk, overrides.iter().map(|pair| (*pair).to_owned()).collect())
+    }
+
     /// Sends a request and returns what the handler says at once.
     pub(crate) fn send<'a, M: Message<'a>>(&mut self, api_key: ApiKey, version: i16, message: &M) -> (Ticket, Outcome) {
         self.correlation_id += 1;

@@ -2,10 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use super::test_apis::TestApis;
+use super::test_apis::{TestApis, batch};
 use crate::env::Disk;
 use crate::log::FetchIsolation;
 use crate::metadata::{MetadataRecord, encode_batch};
+use crate::protocol::messages::produce::{PartitionProduceData, ProduceRequest, TopicProduceData};
+use crate::protocol::{ApiKey, RecordsField};
 use crate::record::RecordBatchBuilder;
 use crate::types::{LeaderEpoch, Offset, PartitionIndex, ProducerEpoch, ProducerId, TopicId, WallTime};
 
@@ -188,4 +190,65 @@ fn a_transaction_that_another_broker_has_left_open_is_aborted_and_holds_nobody_u
     assert_eq!(data.aborted_transactions.unwrap().len(), 1);
     let apis = apis.restarted();
     assert_eq!(apis.log("a", 0).log_end_offset(), Offset(5), "it is aborted once");
+}
+
+const TWO_DIRECTORIES: &[&str] = &["log.dirs=/data,/other"];
+
+/// A topic with a record in each of its partitions, which lie in two directories.
+fn in_two_directories() -> TestApis {
+    let mut apis = TestApis::with(TWO_DIRECTORIES);
+    apis.create("a", 4, &[]);
+    let one = batch(&[1]);
+    let partition_data =
+        (0..4).map(|index| PartitionProduceData { index, records: RecordsField::Bytes(&one) }).collect();
+    let topic_data = vec![TopicProduceData { name: "a", partition_data, ..Default::default() }];
+    let request = ProduceRequest { transactional_id: None, acks: -1, timeout_ms: 1_000, topic_data };
+    apis.ask(ApiKey::Produce, 12, &request);
+    apis
+}
+
+/// How many records each partition has; nothing stands for no log.
+fn records(apis: &TestApis) -> Vec<Option<i64>> {
+    let log = |index| apis.apis.replica_manager().find("a", PartitionIndex(index));
+    (0..4).map(|index| log(index).map(|partition| partition.log.log_end_offset().0)).collect()
+}
+
+fn look_a_while(apis: &mut TestApis) {
+    for _ in 0..3 {
+        apis.apis.watch_logs(apis.now);
+        apis.sync();
+    }
+}
+
+#[test]
+fn nothing_begins_anew_in_place_of_what_lies_in_a_directory_that_is_broken() {
+    let apis = in_two_directories();
+    let half = [Some(1), None, Some(1), None];
+    let mut apis = apis.restarted_with(TWO_DIRECTORIES, |disk| disk.faults.break_at("/other"));
+    look_a_while(&mut apis);
+    assert_eq!(records(&apis).iter().flatten().count(), half.iter().flatten().count());
+    apis.create("b", 4, &[]);
+    assert!((0..4).all(|index| apis.log("b", index).log_end_offset().0 == 0), "new topics find their place");
+    let apis = apis.restarted_with(TWO_DIRECTORIES, |_| {});
+    assert_eq!(records(&apis), [Some(1); 4], "it is back");
+}
+
+#[test]
+fn nothing_begins_anew_in_place_of_what_lies_in_a_directory_that_is_missing_until_it_is_given_up() {
+    let apis = in_two_directories();
+    let known = apis.apis.image().broker(apis.apis.broker_id()).unwrap().log_dirs.clone();
+    let mut apis = apis.restarted_with(&["log.dirs=/data"], |_| {});
+    look_a_while(&mut apis);
+    assert_eq!(records(&apis).iter().flatten().count(), 2);
+    let mut apis = apis.restarted_with(&["log.dirs=/data,/new"], |_| {});
+    look_a_while(&mut apis);
+    assert_eq!(records(&apis).iter().flatten().count(), 2, "another directory does not make up for it");
+    let apis = apis.restarted_with(&["log.dirs=/data,/other,/new"], |_| {});
+    assert_eq!(records(&apis), [Some(1); 4], "it is back");
+    let given_up = format!("klamm.log.dirs.given.up={}", known[1]);
+    let mut apis = apis.restarted_with(&["log.dirs=/data,/new", &given_up], |_| {});
+    look_a_while(&mut apis);
+    let mut left = records(&apis);
+    left.sort_unstable();
+    assert_eq!(left, [Some(0), Some(0), Some(1), Some(1)]);
 }

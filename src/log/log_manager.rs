@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, RwLock};
 
 use crate::env::{Disk, DiskError};
@@ -54,6 +54,8 @@ pub struct LogManager {
     /// Partitions whose files could not be loaded.
     pub(super) unreadable: BTreeMap<TopicPartition, UnreadableLog>,
     pub(super) deleted: DeletedFolders,
+    /// Whether a directory that the cluster knows is not among these.
+    is_one_missing: AtomicBool,
 }
 
 /// What is known about a log that could not be loaded.
@@ -102,6 +104,7 @@ impl LogManager {
             twins: Mutex::default(),
             unreadable: BTreeMap::new(),
             deleted: DeletedFolders::default(),
+            is_one_missing: AtomicBool::new(false),
         })
     }
 
@@ -169,6 +172,11 @@ impl LogManager {
         self.directories.iter().map(info).collect()
     }
 
+    /// Says that there is another directory, which is not here: partitions without a log may have one there.
+    pub fn note_missing_directory(&self) {
+        self.is_one_missing.store(true, Ordering::Relaxed);
+    }
+
     /// The log of a partition.
     pub fn get(&self, partition: &TopicPartition) -> Option<Arc<UnifiedLog>> {
         self.logs.read().expect(NO_PANIC).get(partition).cloned()
@@ -181,7 +189,7 @@ impl LogManager {
 
     /// The log of a partition, made in the directory with the fewest logs if it is not there. The new folder is owed a sync.
     ///
-    /// Unless the partition `is_new`, it is not made while a directory is offline: its records may lie there.
+    /// Unless the partition `is_new`, it is not made while a directory is offline or missing: its records may lie there.
     pub fn create(
         &self,
         now: Now,
@@ -224,7 +232,9 @@ impl LogManager {
             self.check_topic_id(log, topic_id)?;
             return Ok(Arc::clone(log));
         }
-        let is_lost = !is_new && !self.directories.iter().all(LogDirectory::is_online);
+        let are_all_there =
+            self.directories.iter().all(LogDirectory::is_online) && !self.is_one_missing.load(Ordering::Relaxed);
+        let is_lost = !is_new && !are_all_there;
         if is_lost || self.unreadable.contains_key(partition) {
             return Err(LogError::Offline);
         }

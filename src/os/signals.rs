@@ -1,13 +1,14 @@
-//! What the operator can wish by a signal: SIGTERM and SIGINT end the broker, SIGUSR1 has it say where requests spend their time.
+//! What the operator can wish by a signal: SIGTERM, SIGINT and SIGHUP end the broker in order, SIGUSR1 has it say where requests spend their time.
 //!
-//! It must not know how a wish is fulfilled. A second signal to end ends the process at once, for whoever cannot wait.
+//! It must not know how a wish is fulfilled. A second signal to end changes nothing, as with Kafka: supervisors send it twice, and an end in the
+//! middle would cost a recovery. SIGKILL is for whoever cannot wait.
 
 use std::io::{self, Read};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use signal_hook::consts::{SIGINT, SIGTERM, SIGUSR1};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
 use signal_hook::{flag, low_level};
 
 /// What the operator wishes.
@@ -28,13 +29,12 @@ pub struct Signals {
 }
 
 impl Signals {
-    /// Takes over SIGTERM, SIGINT and SIGUSR1 for this process. From the second signal to end on, the process exits with 128 plus its number.
+    /// Takes these signals over for this process.
     pub fn install() -> io::Result<Signals> {
         let (end, request_times) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
         let (bell, ringer) = UnixStream::pair()?;
-        for signal in [SIGTERM, SIGINT] {
-            // The order matters: handlers run in order of registration, so the first signal finds the flag still down.
-            flag::register_conditional_shutdown(signal, 128 + signal, Arc::clone(&end))?;
+        for signal in [SIGTERM, SIGINT, SIGHUP] {
+            // The order matters: handlers run in order of registration, and whoever hears the bell looks at the flag.
             flag::register(signal, Arc::clone(&end))?;
             low_level::pipe::register(signal, ringer.try_clone()?)?;
         }
@@ -69,8 +69,10 @@ mod tests {
         let mut signals = Signals::install().unwrap();
         low_level::raise(SIGUSR1).unwrap();
         assert_eq!(signals.wait().unwrap(), Wish::RequestTimes);
-        low_level::raise(SIGTERM).unwrap();
-        assert_eq!(signals.wait().unwrap(), Wish::End);
+        for end in [SIGTERM, SIGTERM, SIGHUP, SIGINT] {
+            low_level::raise(end).unwrap();
+            assert_eq!(signals.wait().unwrap(), Wish::End);
+        }
         assert_eq!(signals.wait().unwrap(), Wish::End);
     }
 }

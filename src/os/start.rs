@@ -18,7 +18,7 @@ use crate::server::{Broker, BrokerEnvironment, Ending, RoleWakers, StartError};
 /// How long the end waits for requests in work. Members of groups that wait for others are not worth more.
 const DRAIN_MAX: Duration = Duration::from_secs(5);
 
-/// Runs a broker until SIGTERM or SIGINT. SIGUSR1 has it say where requests spend their time.
+/// Runs a broker until SIGTERM, SIGINT or SIGHUP. SIGUSR1 has it say where requests spend their time.
 pub fn run(fixed: StaticConfig) -> Result<(), StartError> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
     let disk: Arc<dyn Disk> = Arc::new(FileDisk::new());

@@ -9,4 +9,6 @@ pub(super) const KNOBS: &[Knob] = knobs! {
         => Honoured("Whether acks=all waits for the disk; false waits for the page cache only, as Kafka does.");
     "klamm.log.dirs.free.bytes.min": Long = "67108864", AtLeast(0), ReadOnly, Medium
         => Honoured("Free bytes of a disk below which producers are refused, so that it never fills to the last.");
+    "klamm.log.dirs.given.up": List = "", Any, ReadOnly, Medium
+        => Honoured("Ids of log directories that are lost for good (directory.id of their meta.properties): what lay there begins anew, empty.");
 };

@@ -15,6 +15,8 @@ pub struct BrokerLogSettings {
     pub acks_all_fsync: bool,
     /// `klamm.log.dirs.free.bytes.min`.
     pub free_bytes_min: u64,
+    /// `klamm.log.dirs.given.up`: ids of directories that will not come back.
+    pub given_up_dirs: Vec<String>,
     /// `log.retention.check.interval.ms`.
     pub retention_check_interval_ms: i64,
     /// `log.flush.offset.checkpoint.interval.ms`.
@@ -37,6 +39,7 @@ impl BrokerLogSettings {
             dirs,
             acks_all_fsync: layers.boolean("klamm.acks.all.fsync"),
             free_bytes_min: u64::try_from(layers.long("klamm.log.dirs.free.bytes.min")).unwrap_or(0),
+            given_up_dirs: layers.list("klamm.log.dirs.given.up"),
             retention_check_interval_ms: layers.long("log.retention.check.interval.ms"),
             recovery_point_checkpoint_interval_ms: layers.long("log.flush.offset.checkpoint.interval.ms"),
             start_offset_checkpoint_interval_ms: layers.long("log.flush.start.offset.checkpoint.interval.ms"),
