@@ -77,11 +77,13 @@ impl LogDirectory {
         before: &MetadataImage,
         after: &MetadataImage,
     ) -> FollowedChange {
+        let is_start = self.at_start.get().is_none();
         let at_start = self.at_start.get_or_init(|| after.clone());
         let all_settings_changed = configs.apply(after);
         let had_missing = self.has_missing.swap(false, Ordering::AcqRel);
         let mut change = FollowedChange::default();
         for topic in before.topics().filter(|topic| after.topic_by_id(topic.topic_id).is_none()) {
+            tracing::info!(topic = %topic.name, "topic deleted");
             change.removed.extend(self.remove_topic(now, topic));
         }
         for topic in after.topics() {
@@ -93,9 +95,16 @@ impl LogDirectory {
                 }
                 change.added.extend(added);
             }
-            if all_settings_changed || configs_differ(before, after, &topic.name) {
+            let has_new_configs = configs_differ(before, after, &topic.name);
+            if all_settings_changed || has_new_configs {
                 self.set_settings(configs, after, topic);
             }
+            if !is_start {
+                tell_of_change(before.topic_by_id(topic.topic_id), topic, has_new_configs);
+            }
+        }
+        if all_settings_changed && !is_start {
+            tracing::info!("the broker's configuration changed");
         }
         change
     }
@@ -223,6 +232,19 @@ pub(crate) fn load_logs(
 pub(crate) struct FollowedChange {
     pub(crate) added: Vec<Arc<Partition>>,
     pub(crate) removed: Vec<Arc<Partition>>,
+}
+
+/// What an operator is told of a topic.
+fn tell_of_change(before: Option<&Arc<TopicImage>>, after: &TopicImage, has_new_configs: bool) {
+    let (topic, partitions) = (&after.name, after.partitions.len());
+    match before {
+        None => tracing::info!(%topic, partitions, "topic created"),
+        Some(before) if before.partitions.len() < partitions => {
+            tracing::info!(%topic, partitions, "topic has more partitions");
+        }
+        Some(_) if has_new_configs => tracing::info!(%topic, "the topic's configuration changed"),
+        Some(_) => {}
+    }
 }
 
 fn configs_differ(before: &MetadataImage, after: &MetadataImage, topic: &Arc<str>) -> bool {

@@ -208,8 +208,8 @@ impl ReplicaManager {
             .map_err(|_| ErrorCode::InvalidRequest)?
             .min(plan.bytes_max.saturating_sub(taken));
         let data = log.read(wanted.offset, bytes_max, plan.isolation, taken == 0).map_err(|error| {
-            // The log itself tells of damage, once for each place.
-            if !matches!(error, ReadError::OffsetOutOfRange { .. } | ReadError::Damaged { .. }) {
+            // The log itself tells of damage, once for each place. That a topic is deleted while somebody reads it is nobody's trouble.
+            if !matches!(error, ReadError::OffsetOutOfRange { .. } | ReadError::Damaged { .. } | ReadError::Deleted) {
                 tracing::error!(partition = %log.topic_partition(), %error, "a fetch could not be served");
             }
             ErrorCode::from(&error)

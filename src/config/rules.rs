@@ -20,6 +20,7 @@ pub(crate) fn problems(layers: Layers<'_>) -> Vec<ConfigProblem> {
     broken.connections();
     broken.groups();
     broken.topic_defaults();
+    broken.retention();
     broken.problems
 }
 
@@ -37,6 +38,15 @@ impl Broken<'_> {
             origin: setting.map(|setting| setting.origin.clone()),
             reason,
         });
+    }
+
+    /// Kafka refuses 0, too, which would delete every record at the first look.
+    fn retention(&mut self) {
+        let keys = ["log.retention.ms", "log.retention.minutes", "log.retention.hours"];
+        let effective = keys.into_iter().find_map(|key| Some((key, self.layers.number_set(key)?)));
+        if let Some((key, _)) = effective.filter(|(_, value)| *value == 0) {
+            self.add(key, "must be -1, for ever, or at least 1".to_owned());
+        }
     }
 
     fn listeners(&mut self) {

@@ -118,11 +118,23 @@ impl LogManager {
         let known = |partition: &TopicPartition| known.contains(partition) || self.unreadable.contains_key(partition);
         let all = self.load_directories(&|partition| !known(partition), settings_of, now)?;
         self.take_in(all, now);
+        self.tell_of_checks();
         self.check_free_space();
         self.note_recovery()
     }
 
     /// Loads the wanted logs of all directories.
+    /// After an end that was not in order the operator learns what that has meant.
+    fn tell_of_checks(&self) {
+        for directory in self.directories.iter().filter(|directory| directory.is_online() && !directory.was_clean) {
+            let logs = self.logs().iter().filter(|log| log.is_in(&directory.path)).count();
+            if logs > 1 {
+                let directory = directory.path.display();
+                tracing::warn!(%directory, logs, "the last end was not in order: logs were checked from their recovery points, and leader epochs rise");
+            }
+        }
+    }
+
     fn load_directories(
         &self,
         is_wanted: &dyn Fn(&TopicPartition) -> bool,

@@ -69,8 +69,8 @@ fn a_broker_describes_every_knob_that_is_not_internal_and_whatever_is_set() {
     let file = "node.id=1\ngroup.initial.rebalance.delay.ms=0\nlog.initial.task.delay.ms=3\nssl.key.password=";
     let (entries, cluster) = with_layers(file, &dynamic, |layers| (describe_broker(layers), describe_cluster(layers)));
     // Kafka shows 350 entries when no internal key is set; here are one that is set, one of a listener,
-    // one that exists at run time only and two of Klamm's own.
-    assert_eq!(entries.len(), 350 + 5);
+    // one that exists at run time only and three of Klamm's own.
+    assert_eq!(entries.len(), 350 + 6);
     let entry = find(&entries, "background.threads");
     assert_eq!((entry.value.as_deref(), entry.is_read_only), (Some("16"), false));
     assert_eq!(synonyms(entry), [("background.threads", "16", 2), ("background.threads", "10", 5)]);

@@ -301,3 +301,17 @@ fn listeners_that_belong_to_the_controller_may_have_any_protocol() {
     let settings = settings("listeners=PLAINTEXT://:1,SSL://:2\ncontroller.listener.names=SSL");
     assert_eq!(settings.network.listeners.len(), 1);
 }
+
+#[test]
+fn a_retention_of_nothing_is_refused_under_the_key_that_counts() {
+    let refused = |text: &str| {
+        let error = StaticConfig::from_sources(&Sources::new().with_properties("server.properties", text));
+        error.err().map(|error| error.to_string()).unwrap_or_default()
+    };
+    for key in ["log.retention.ms", "log.retention.minutes", "log.retention.hours"] {
+        let said = refused(&format!("{key}=0"));
+        assert!(said.contains(key) && said.contains("must be -1, for ever, or at least 1"), "{said}");
+    }
+    assert_eq!(refused("log.retention.hours=0\nlog.retention.ms=5"), "");
+    assert_eq!(refused("log.retention.minutes=-1"), "");
+}
