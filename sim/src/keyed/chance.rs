@@ -17,6 +17,8 @@ pub type Fired = Key;
 #[derive(Debug)]
 pub struct Chance {
     seed: u64,
+    /// The one before any turn: by it decisions are counted.
+    first_seed: u64,
     /// How many turns are behind.
     turns: usize,
     swarm: Swarm,
@@ -34,6 +36,7 @@ impl Chance {
         let has_overrides = !overrides.is_empty();
         Chance {
             seed,
+            first_seed: seed,
             turns: 0,
             swarm,
             overrides,
@@ -108,7 +111,7 @@ impl Chance {
 
     /// The number of a decision whose ordinal the caller counts, as often as it is asked for.
     pub fn value_at(&self, key: Key) -> Draw {
-        let bits = bits_of(self.who(key.site, key.entity), key.ordinal);
+        let bits = bits_of(who(self.seed, key.site, key.entity), key.ordinal);
         self.draw(key, bits)
     }
 
@@ -133,16 +136,18 @@ impl Chance {
     }
 
     fn decide(&mut self, site: Site, entity: u64) -> (Key, u64) {
-        let who = self.who(site, entity);
-        let next = self.ordinals.entry(who).or_insert(0);
+        // Counted through over all turns, so that no two decisions of a run have one name.
+        let counted = who(self.first_seed, site, entity);
+        let next = self.ordinals.entry(counted).or_insert(0);
         let ordinal = *next;
         *next += 1;
+        let who = if self.seed == self.first_seed { counted } else { who(self.seed, site, entity) };
         (Key { site, entity, ordinal }, bits_of(who, ordinal))
     }
+}
 
-    fn who(&self, site: Site, entity: u64) -> u64 {
-        mix(mix(self.seed ^ (u64::from(site.number()) << 48)).wrapping_add(entity))
-    }
+fn who(seed: u64, site: Site, entity: u64) -> u64 {
+    mix(mix(seed ^ (u64::from(site.number()) << 48)).wrapping_add(entity))
 }
 
 fn bits_of(who: u64, ordinal: u64) -> u64 {
