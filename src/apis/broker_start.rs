@@ -134,23 +134,26 @@ fn open_directories(
     Ok(LogManager::open(disk, manager_settings, &mut unique)?)
 }
 
+fn is_given_up(settings: &Settings, id: TopicId) -> bool {
+    settings.log.given_up_dirs.contains(&id.to_string())
+}
+
 /// The ids of directories that the cluster knows and this start does not find, unless they were given up: one is not mounted, was left out of the
 /// settings, or is new where another was. What lies there is not served, and nothing begins anew in its place.
 fn missing_directories(
-    image: &MetadataImage,
+    known: &[TopicId],
     settings: &Settings,
     manager: &LogManager,
     present: &[TopicId],
 ) -> Vec<TopicId> {
-    let given_up = |id: &TopicId| settings.log.given_up_dirs.contains(&id.to_string());
-    let known = image.broker(settings.node.broker_id).map_or(&[][..], |broker| &broker.log_dirs);
-    let missing: Vec<TopicId> = known.iter().filter(|id| !present.contains(id) && !given_up(id)).copied().collect();
+    let is_missing = |id: &&TopicId| !present.contains(id) && !is_given_up(settings, **id);
+    let missing: Vec<TopicId> = known.iter().filter(is_missing).copied().collect();
     for id in &missing {
         tracing::error!(
             directory_id = %id,
             log_dirs = settings.log.dirs.join(","),
             "a log directory is missing, and the partitions in it are not served: bring it back to log.dirs, or, if it is lost for good, \
-             say so with klamm.log.dirs.given.up={id}, and they begin anew, empty"
+             take it out of log.dirs and say so with klamm.log.dirs.given.up={id}: they begin anew, empty"
         );
         manager.note_missing_directory();
     }
@@ -168,11 +171,17 @@ fn introduce_broker(
     was_clean: bool,
 ) -> Result<(), StartFailure> {
     let mut directories = logs.manager().directories();
+    let present: Vec<TopicId> =
+        directories.iter().filter_map(|directory| TopicId::from_base64(&directory.id)).collect();
     directories.retain(|directory| !directory.is_of_metadata_only);
     let mut log_dirs: Vec<TopicId> =
         directories.iter().filter_map(|directory| TopicId::from_base64(&directory.id)).collect();
     let broker_id = settings.node.broker_id;
-    log_dirs.extend(missing_directories(&controller.image(), settings, logs.manager(), &log_dirs));
+    let image = controller.image();
+    let known = image.broker(broker_id).map_or(&[][..], |broker| &broker.log_dirs);
+    // What begins anew is another log under the same offsets, however clean the end was.
+    let was_clean = was_clean && !known.iter().any(|id| is_given_up(settings, *id));
+    log_dirs.extend(missing_directories(known, settings, logs.manager(), &present));
     if controller.image().features().next().is_none() {
         refuse_twins(logs.manager())?;
     }

@@ -225,7 +225,8 @@ impl GroupShard {
         let batch_bytes_max = usize::try_from(log.settings().message_bytes_max).unwrap_or(usize::MAX);
         let appended = encode_append(append, now.wall, batch_bytes_max).and_then(|bytes| {
             log.append(now, bytes, AppendOrigin::Coordinator, self.settings.durability).map_err(|error| {
-                 Mark::GroupsLogRefuses.reached(); tracing::error!(partition = %log.topic_partition(), %error, "the log of a group coordinator takes no records");
+                Mark::GroupsLogRefuses.reached();
+                tracing::error!(partition = %log.topic_partition(), %error, "the log of a group coordinator takes no records");
                 ErrorCode::from(&error)
             })
         });

@@ -28,11 +28,12 @@ impl KafkaApis {
     ) -> Leadership {
         let found = self.replica_manager().find_by_id(topic_id, index);
         let is_online = found.is_some_and(|partition| !partition.log.is_offline());
+        let is_replica = registration.replicas.contains(&self.broker_id());
         let leader = registration.leader.filter(|_| is_online);
         Leadership {
             error: if leader.is_none() { ErrorCode::LeaderNotAvailable } else { ErrorCode::None },
             leader_id: leader.map_or(-1, |leader| leader.0),
-            offline_replicas: if is_online { Vec::new() } else { vec![self.broker_id().0] },
+            offline_replicas: if is_online || !is_replica { Vec::new() } else { vec![self.broker_id().0] },
         }
     }
 }

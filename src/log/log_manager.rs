@@ -123,7 +123,6 @@ impl LogManager {
         self.note_recovery()
     }
 
-    /// Loads the wanted logs of all directories.
     /// After an end that was not in order the operator learns what that has meant.
     fn tell_of_checks(&self) {
         for directory in self.directories.iter().filter(|directory| directory.is_online() && !directory.was_clean) {
@@ -135,6 +134,7 @@ impl LogManager {
         }
     }
 
+    /// Loads the wanted logs of all directories.
     fn load_directories(
         &self,
         is_wanted: &dyn Fn(&TopicPartition) -> bool,

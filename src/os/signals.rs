@@ -3,6 +3,7 @@
 //! It must not know how a wish is fulfilled. A second signal to end changes nothing, as with Kafka: supervisors send it twice, and an end in the
 //! middle would cost a recovery. SIGKILL is for whoever cannot wait.
 
+use std::fs;
 use std::io::{self, Read};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
@@ -33,7 +34,9 @@ impl Signals {
     pub fn install() -> io::Result<Signals> {
         let (end, request_times) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
         let (bell, ringer) = UnixStream::pair()?;
-        for signal in [SIGTERM, SIGINT, SIGHUP] {
+        // Who started the broker so that it outlives the terminal (nohup) has said that a hang-up is to be ignored.
+        let hang_up = (!is_ignored(SIGHUP)).then_some(SIGHUP);
+        for signal in [SIGTERM, SIGINT].into_iter().chain(hang_up) {
             // The order matters: handlers run in order of registration, and whoever hears the bell looks at the flag.
             flag::register(signal, Arc::clone(&end))?;
             low_level::pipe::register(signal, ringer.try_clone()?)?;
@@ -58,6 +61,13 @@ impl Signals {
             }
         }
     }
+}
+
+/// Whether this process was started with a signal ignored, as the system tells it.
+fn is_ignored(signal: i32) -> bool {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| u64::from_str_radix(line.strip_prefix("SigIgn:")?.trim(), 16).ok());
+    mask.is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
 }
 
 #[cfg(test)]

@@ -10,5 +10,5 @@ pub(super) const KNOBS: &[Knob] = knobs! {
     "klamm.log.dirs.free.bytes.min": Long = "67108864", AtLeast(0), ReadOnly, Medium
         => Honoured("Free bytes of a disk below which producers are refused, so that it never fills to the last.");
     "klamm.log.dirs.given.up": List = "", Any, ReadOnly, Medium
-        => Honoured("Ids of log directories that are lost for good (directory.id of their meta.properties): what lay there begins anew, empty.");
+        => Honoured("Ids of log directories that are lost for good (directory.id of their meta.properties) and no longer in log.dirs: what lay there begins anew, empty.");
 };
