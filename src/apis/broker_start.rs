@@ -28,11 +28,11 @@ use crate::coordinator::group::GroupSettings;
 use crate::env::Disk;
 use crate::log::{Durability, LogManager, LogManagerSettings};
 use crate::metadata::{
-    BOOTSTRAP_FEATURES, BrokerEndpoint, BrokerRegistration, MetadataImage, bootstrap, elect_leaders, random_uuid,
-    register_broker,
+    BOOTSTRAP_FEATURES, BrokerEndpoint, BrokerRegistration, MetadataImage, TopicImage, bootstrap, elect_leaders,
+    random_uuid, register_broker,
 };
 use crate::metrics::RareLines;
-use crate::types::{Now, TopicId};
+use crate::types::{Now, PartitionIndex, TopicId, TopicPartition};
 
 impl KafkaApis {
     /// Loads logs and metadata, and registers the broker. Waits for the disk.
@@ -139,8 +139,10 @@ fn is_given_up(settings: &Settings, id: TopicId) -> bool {
 }
 
 /// The ids of directories that the cluster knows and this start does not find, unless they were given up: one is not mounted, was left out of the
-/// settings, or is new where another was. What lies there is not served, and nothing begins anew in its place.
+/// settings, or is new where another was. What lies there is not served, and nothing begins anew in its place. One is not missed, and is forgotten,
+/// if every partition has its log: then nothing can lie there.
 fn missing_directories(
+    image: &MetadataImage,
     known: &[TopicId],
     settings: &Settings,
     manager: &LogManager,
@@ -148,6 +150,12 @@ fn missing_directories(
 ) -> Vec<TopicId> {
     let is_missing = |id: &&TopicId| !present.contains(id) && !is_given_up(settings, **id);
     let missing: Vec<TopicId> = known.iter().filter(is_missing).copied().collect();
+    let has_log = |topic: &TopicImage, partition: PartitionIndex| {
+        manager.get(&TopicPartition { topic: Arc::clone(&topic.name), partition }).is_some()
+    };
+    if image.topics().all(|topic| topic.partitions.keys().all(|partition| has_log(topic, *partition))) {
+        return Vec::new();
+    }
     for id in &missing {
         tracing::error!(
             directory_id = %id,
@@ -181,7 +189,7 @@ fn introduce_broker(
     let known = image.broker(broker_id).map_or(&[][..], |broker| &broker.log_dirs);
     // What begins anew is another log under the same offsets, however clean the end was.
     let was_clean = was_clean && !known.iter().any(|id| is_given_up(settings, *id));
-    log_dirs.extend(missing_directories(known, settings, logs.manager(), &present));
+    log_dirs.extend(missing_directories(&image, known, settings, logs.manager(), &present));
     if controller.image().features().next().is_none() {
         refuse_twins(logs.manager())?;
     }

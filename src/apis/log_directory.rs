@@ -2,9 +2,9 @@
 //!
 //! It follows the metadata image: new partitions get logs, removed topics lose theirs. It must not know what a request wants of a log.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 
 use rand::Rng;
 use rand_chacha::ChaCha12Rng;
@@ -24,8 +24,8 @@ pub(crate) struct LogDirectory {
     manager: LogManager,
     random: Mutex<ChaCha12Rng>,
     index: RwLock<Index>,
-    /// A partition could not be given its log: that is tried again.
-    has_missing: AtomicBool,
+    /// Partitions that could not be given their logs: that is tried again.
+    missing: Mutex<BTreeSet<LogKey>>,
     /// What there was when the broker started: the records of these partitions lie somewhere, and no log is begun in their place.
     at_start: OnceLock<MetadataImage>,
 }
@@ -43,7 +43,7 @@ impl LogDirectory {
             manager,
             random: Mutex::new(random),
             index: RwLock::default(),
-            has_missing: AtomicBool::new(false),
+            missing: Mutex::default(),
             at_start: OnceLock::new(),
         }
     }
@@ -65,7 +65,11 @@ impl LogDirectory {
 
     /// Whether a partition has no log yet, since the disk refused it.
     pub(crate) fn has_missing(&self) -> bool {
-        self.has_missing.load(Ordering::Acquire)
+        !self.missing().is_empty()
+    }
+
+    fn missing(&self) -> MutexGuard<'_, BTreeSet<LogKey>> {
+        self.missing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Makes the difference between two images true on disk. Returns the partitions that are new and those that are gone. The first image that
@@ -80,7 +84,7 @@ impl LogDirectory {
         let is_start = self.at_start.get().is_none();
         let at_start = self.at_start.get_or_init(|| after.clone());
         let all_settings_changed = configs.apply(after);
-        let had_missing = self.has_missing.swap(false, Ordering::AcqRel);
+        let had_missing = self.has_missing();
         let mut change = FollowedChange::default();
         for topic in before.topics().filter(|topic| after.topic_by_id(topic.topic_id).is_none()) {
             tracing::info!(topic = %topic.name, "topic deleted");
@@ -134,12 +138,16 @@ impl LogDirectory {
                             let opened = Arc::new(Partition::new(key, log));
                             self.insert(&topic.name, Arc::clone(&opened));
                             added.push(Arc::clone(&opened));
+                            if self.missing().remove(&key) {
+                                tracing::info!(partition = %name, "the partition has its log now");
+                            }
                             opened
                         }
                         Err(error) => {
-                            tracing::error!(partition = %name, %error, "a partition has no log and cannot be served; trying again");
                             Mark::PartitionWithoutLog.reached();
-                            self.has_missing.store(true, Ordering::Release);
+                            if self.missing().insert(key) {
+                                tracing::error!(partition = %name, %error, "a partition has no log and cannot be served; trying again");
+                            }
                             continue;
                         }
                     }
@@ -157,6 +165,7 @@ impl LogDirectory {
     }
 
     fn remove_topic(&self, now: Now, topic: &TopicImage) -> Vec<Arc<Partition>> {
+        self.missing().retain(|key| key.topic_id != topic.topic_id);
         let removed: Vec<Arc<Partition>> = {
             let mut index = self.index.write().unwrap_or_else(PoisonError::into_inner);
             if index.ids.get(&*topic.name) == Some(&topic.topic_id) {

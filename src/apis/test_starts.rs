@@ -245,6 +245,8 @@ fn nothing_begins_anew_in_place_of_what_lies_in_a_directory_that_is_missing_unti
     assert_eq!(records(&apis).iter().flatten().count(), 2, "another directory does not make up for it");
     let apis = apis.restarted_with(&["log.dirs=/data,/other,/new"], |_| {});
     assert_eq!(records(&apis), [Some(1); 4], "it is back");
+    let apis = apis.restarted_with(TWO_DIRECTORIES, |_| {});
+    assert_eq!(apis.apis.image().broker(apis.apis.broker_id()).unwrap().log_dirs, known, "nobody misses an empty one");
     let given_up = format!("klamm.log.dirs.given.up={}", known[1]);
     let mut apis = apis.restarted_with(&["log.dirs=/data,/new", &given_up], |_| {});
     look_a_while(&mut apis);
