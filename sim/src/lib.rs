@@ -31,6 +31,7 @@ mod disk_state;
 mod errno;
 mod flaw;
 mod flight;
+mod heritage; // what another broker has left on the disk
 mod inode;
 mod kernel;
 mod ledger;

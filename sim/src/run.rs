@@ -11,10 +11,11 @@ use klamm::types::Instant;
 
 use crate::broker_machine::{BrokerMachine, unless_panicked};
 use crate::checker::{History, Violation};
-use crate::client::{Admin, Client, ClientContext, Consumer, Garbage, GroupMember, Producer};
+use crate::client::{Admin, Client, ClientContext, Consumer, Garbage, GroupMember, Producer, Seeker};
 use crate::clock_faults::ClockFaults;
+use crate::heritage;
 use crate::keyed::{Fired, Site, SiteKind};
-use crate::plan::{Ending, GARBAGE, Plan, last_admin, last_consumer, last_member};
+use crate::plan::{Ending, GARBAGE, LAST_SEEKER, Plan, last_admin, last_consumer, last_member};
 use crate::reduction::Simple;
 use crate::scenario::Scenario;
 use crate::scheduler::{Party, Scheduler};
@@ -36,6 +37,8 @@ const STEPS_MAX: u64 = 300_000;
 const FAILED_STARTS_MAX: u32 = 8;
 /// An orderly stop has answered everything within so much simulated time.
 const DRAIN_NS_MAX: u64 = 10 * SECOND;
+/// The same in a run without any fault, in which only requests that wait for something could take longer.
+const SOUND_DRAIN_NS_MAX: u64 = SECOND / 8;
 /// A broker that goes down in the middle of something does so before one of so many effects on the disk.
 const EFFECTS_MAX: u64 = 40;
 /// Turns in which only upkeep by the clock was done before the run counts as asleep.
@@ -118,6 +121,8 @@ struct Run {
     has_sound_network: bool,
     /// No fault of the disk exists in this run.
     has_sound_disk: bool,
+    /// No fault of any kind exists in this run, but for what a power cut leaves.
+    has_no_fault: bool,
     /// The broker has started since faults are over.
     is_fresh: bool,
     /// When the present phase began.
@@ -166,10 +171,9 @@ impl Run {
         let is_in_turn = scenario.reduction.has(Simple::InTurn);
         let options = scenario.world;
         let is_absent = |site: &Site| !options.may_fire(*site);
-        let mut network = Site::ALL.iter().filter(|site| site.number() < Site::AppendFails.number());
-        // A file that cannot be read in the middle of an answer ends the connection.
-        let has_sound_network = network.all(is_absent) && is_absent(&Site::ReadFails);
+        let has_sound_network = options.has_sound_network();
         let has_sound_disk = Site::ALL.iter().filter(|site| is_disk_fault(**site)).all(is_absent);
+        let has_no_fault = Site::ALL.iter().filter(|site| matches!(site.kind(), SiteKind::Fault(_))).all(is_absent);
         let mut run = Run {
             seed,
             world: World::new(options),
@@ -180,6 +184,7 @@ impl Run {
             is_calm: false,
             has_sound_network,
             has_sound_disk,
+            has_no_fault,
             is_fresh: false,
             phase_began: Instant(0),
             armed: None,
@@ -225,6 +230,9 @@ impl Run {
 
     fn judge(&mut self) -> RunReport {
         let operations = self.plan.operations();
+        if self.plan.has_heritage {
+            heritage::leave(&self.world, TOPIC);
+        }
         self.start();
         let chaos_ends = Instant(self.plan.chaos_ns);
         self.until(chaos_ends, |run| run.producers_are_done());
@@ -240,6 +248,8 @@ impl Run {
             self.seat("admin", last_admin().client, Box::new(Admin::new(last_admin())));
         }
         self.seat("consumer", last_consumer().client, Box::new(Consumer::new(last_consumer(), TOPIC)));
+        self.finish();
+        self.seat("seeker", LAST_SEEKER, Box::new(Seeker::new(LAST_SEEKER, TOPIC)));
         self.finish();
         if let Some(broker) = self.broker.take() {
             // How the broker is put away is no part of the story.
@@ -273,7 +283,9 @@ impl Run {
         let needs_restart = self.world.fired().iter().any(|fault| takes_partitions_offline(fault.site));
         self.go_through(self.plan.end_of_chaos);
         self.calm_down();
-        if needs_restart && self.plan.end_of_chaos == Ending::Nothing {
+        // What struck the last start may have left a partition as it leaves one later.
+        let has_struck_start = self.world.fired_since(self.faults_before).iter().any(|fault| takes_partitions_offline(fault.site));
+        if has_struck_start || needs_restart && self.plan.end_of_chaos == Ending::Nothing {
             self.go_through(Ending::Crash(Crash::Process));
         }
         if self.broker.is_none() {
@@ -440,12 +452,13 @@ impl Run {
         // Without a broker nobody listens; clients learn it like anyone else, when the next one has started.
         let Some(broker) = self.broker.as_ref().map(BrokerMachine::address) else { return };
         let Some(seat) = self.clients.get_mut(index) else { return };
-        let (is_calm, boot) = (self.is_calm, self.boot);
+        let (is_calm, is_draining, boot) = (self.is_calm, self.is_draining, self.boot);
         let is_network_sound = (is_calm || self.has_sound_network) && !self.plan.layout.closes_idle;
         let history = &mut self.history;
         let is_disk_sound = self.has_sound_disk || self.is_fresh;
+        let world = &self.world;
         let mut context =
-            ClientContext { world: &self.world, broker, history, is_calm, boot, is_network_sound, is_disk_sound };
+            ClientContext { world, broker, history, is_calm, is_draining, boot, is_network_sound, is_disk_sound };
         seat.is_awake = false;
         seat.deadline = seat.client.step(&mut context);
     }
@@ -514,7 +527,8 @@ impl Run {
         if let Some(Err(message)) = self.broker.as_mut().map(BrokerMachine::begin_drain) {
             return self.panicked(message);
         }
-        let limit = Instant(self.world.now().instant.0 + DRAIN_NS_MAX);
+        let drain_ns_max = if self.has_no_fault { SOUND_DRAIN_NS_MAX } else { DRAIN_NS_MAX };
+        let limit = Instant(self.world.now().instant.0 + drain_ns_max);
         let is_drained = |run: &Run| run.boot != boot || run.broker.as_ref().is_none_or(BrokerMachine::is_drained);
         self.is_draining = true;
         let is_drained = self.until(limit, is_drained);

@@ -62,6 +62,13 @@ impl WorldOptions {
         self.swarm.rate(site) > 0 || self.overrides.may_fire(site)
     }
 
+    /// Whether no fault that ends a connection may fire.
+    pub(crate) fn has_sound_network(&self) -> bool {
+        let mut network = Site::ALL.iter().filter(|site| site.number() < Site::AppendFails.number());
+        // A file that cannot be read in the middle of an answer ends the connection.
+        network.all(|site| !self.may_fire(*site)) && !self.may_fire(Site::ReadFails)
+    }
+
     /// A world without faults.
     pub fn calm(seed: u64) -> WorldOptions {
         WorldOptions { seed, swarm: Swarm::calm(), overrides: Overrides::default(), flaw: None }

@@ -33,6 +33,7 @@ use crate::metadata::{
 };
 use crate::metrics::RareLines;
 use crate::types::{Now, TopicId};
+use crate::zoo::{self, Bug};
 
 impl KafkaApis {
     /// Loads logs and metadata, and registers the broker. Waits for the disk.
@@ -78,7 +79,9 @@ impl KafkaApis {
         );
         let image = controller.image();
         let change = logs.follow(now, &configs, &MetadataImage::empty(""), &image, true);
-        abort_open_transactions(now, &change.added);
+        if !zoo::is(Bug::OpenTransactionStays) {
+            abort_open_transactions(now, &change.added);
+        }
         let answers = groups.follow(now, &image, &change);
         debug_assert!(answers.is_empty(), "nobody has asked anything before the start");
         Ok(KafkaApis {
@@ -183,5 +186,6 @@ fn introduce_broker(
         };
         register_broker(image, registration)
     })?;
-    controller.append_at_start(now, |image, _| elect_leaders(image, broker_id, was_clean))
+    let keeps_epochs = was_clean || zoo::is(Bug::EpochNotRaised);
+    controller.append_at_start(now, |image, _| elect_leaders(image, broker_id, keeps_epochs))
 }

@@ -21,6 +21,7 @@ use crate::log::partition_metadata_file;
 use crate::log::settings::{LogManagerSettings, LogSettings};
 use crate::log::unified_log::{LogIdentity, UnifiedLog};
 use crate::types::{Now, Offset, TopicId, TopicPartition};
+use crate::zoo::{self, Bug};
 
 type Logs = BTreeMap<TopicPartition, Arc<UnifiedLog>>;
 
@@ -231,7 +232,7 @@ impl LogManager {
         let folder = directory.path.join(partition.to_string());
         self.disk.create_directory(&folder)?;
         let log = self.load_log(now, partition, &folder, directory, settings, KnownOffsets::default())?;
-        let is_left_over = log.topic_id().is_some();
+        let is_left_over = log.topic_id().is_some() && !zoo::is(Bug::LeftoverFolderNotSynced);
         self.check_topic_id(&log, topic_id)?;
         if is_left_over {
             // An attempt before has made it and came to no end: nobody has synced its names.
@@ -453,7 +454,11 @@ impl LogManager {
         let loaded = loader.load()?;
         let topic_id = match partition_metadata_file::read(&*self.disk, &folder) {
             // A power cut came before the first sync, or the disk refused the file when the log was made: nothing durable is in it.
-            Err(LogError::Malformed { .. }) if !directory.was_clean || loaded.end.offset == Offset(0) => None,
+            Err(LogError::Malformed { .. })
+                if !directory.was_clean || loaded.end.offset == Offset(0) && !zoo::is(Bug::EmptyFolderMalformed) =>
+            {
+                None
+            }
             result => result?,
         };
         let identity = LogIdentity {
@@ -478,7 +483,8 @@ fn note_lost_records(
     for (partition, recovery_point) in recovery_points.iter().filter(|(partition, _)| is_wanted(partition)) {
         let log = loaded.logs.get(partition).or_else(|| loaded.twins.get(partition));
         let end = log.map_or(Offset(0), |log| log.log_end_offset());
-        if end < *recovery_point && !loaded.unreadable.contains_key(partition) {
+        let is_lost = end < *recovery_point && !loaded.unreadable.contains_key(partition);
+        if is_lost && !zoo::is(Bug::LossBehindShutdown) {
             let directory_path = directory.path.display();
             tracing::error!(%partition, directory = %directory_path, %end, before = %recovery_point, "records are gone since the shutdown");
             directory.has_lost_records.store(true, Ordering::Relaxed);

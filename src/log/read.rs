@@ -103,7 +103,9 @@ impl UnifiedLog {
             high_watermark: state.high_watermark.offset,
             last_stable_offset: state.last_stable().offset,
             log_start_offset: state.log_start,
-            aborted_transactions: (isolation == FetchIsolation::TransactionCommitted).then(Vec::new),
+            aborted_transactions: (isolation == FetchIsolation::TransactionCommitted
+                || zoo::is(Bug::AbortedToldToAll))
+            .then(Vec::new),
         };
         let mut after =
             state.segments.range(..=offset).next_back().map_or(Bound::Unbounded, |(base, _)| Bound::Included(*base));
@@ -271,6 +273,7 @@ impl ReadPlan {
         let to = from.saturating_add(bytes_max as u64);
         let to = match (to < first_end, first_batch_whole) {
             (false, _) => to,
+            (true, true) if zoo::is(Bug::LargeBatchWithheld) => from,
             (true, true) => first_end,
             // Who gets only a piece of a batch cannot go on.
             (true, false) if zoo::is(Bug::FirstBatchCut) => to,
@@ -288,7 +291,7 @@ impl ReadPlan {
         loop {
             let next = scanner.next_header();
             let is_plausible = matches!(&next, Ok(Some(batch)) if batch.header.base_offset() <= offset);
-            if std::mem::take(&mut is_from_index) && !is_plausible {
+            if std::mem::take(&mut is_from_index) && !is_plausible && !zoo::is(Bug::IndexBelieved) {
                 // The index leads astray: a wrong entry must not keep anybody from good records.
                 scanner = BatchScanner::new(&*self.file, 0, self.to, LOOKUP_CHUNK_BYTES);
                 continue;

@@ -17,6 +17,7 @@ use crate::log::retention::PendingRemovals;
 use crate::log::settings::LogSettings;
 use crate::log::sync::SyncState;
 use crate::types::{LeaderEpoch, Offset, ProducerId, TopicId, TopicPartition, WallTime};
+use crate::zoo::{self, Bug};
 
 /// Inactive segments of one log whose files stay open for the next read.
 const OPEN_INACTIVE_SEGMENTS_MAX: usize = 2;
@@ -271,7 +272,9 @@ impl UnifiedLog {
         let directory = Arc::clone(&state.directory);
         state.sync.owe_files(None, [metadata]);
         state.sync.owe_directory(directory);
-        state.sync.owe_directory(self.log_directory());
+        if !zoo::is(Bug::FolderNotSynced) {
+            state.sync.owe_directory(self.log_directory());
+        }
         log_directories.into_iter().for_each(|directory| state.sync.owe_directory(directory));
         self.publish(&state);
     }
@@ -380,7 +383,8 @@ impl UnifiedLog {
     /// log would begin there. A later segment that is missing is noticed by the gap. This waits for the disk, once in a log's life, and
     /// only if nothing was synced before.
     fn sync_first_name(&self, state: &mut LogState) -> Result<(), DiskError> {
-        if state.segments.len() > 1 || !state.sync.owes_directory(&state.directory) {
+        let is_synced = state.segments.len() > 1 || !state.sync.owes_directory(&state.directory);
+        if is_synced || zoo::is(Bug::FirstNameNotSynced) {
             return Ok(());
         }
         let synced = self.disk.sync_directory(&state.directory);
@@ -411,7 +415,9 @@ impl UnifiedLog {
         state.active().close();
         state.sync.owe_files(Some(old), files);
         state.sync.owe_files(None, snapshot);
-        state.sync.owe_directory(Arc::clone(&state.directory));
+        if !zoo::is(Bug::SegmentNotSynced) {
+            state.sync.owe_directory(Arc::clone(&state.directory));
+        }
         state.segments.insert(base_offset, segment);
         state.recent.clear();
         let was_end = state.end;

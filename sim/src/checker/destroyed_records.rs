@@ -4,7 +4,7 @@
 //! recovery, which takes along what lies behind it in its partition; it may never be served as another one, only at a higher offset if what
 //! says where its batch begins is among the bytes: no checksum covers that. It must not know how the bytes came to be destroyed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::path::Path;
 
@@ -22,12 +22,15 @@ pub(crate) struct DestroyedRecords {
     batches: BTreeMap<i32, BTreeMap<i64, i64>>,
     /// By partition: the offsets of batches whose base offset was destroyed, which no checksum covers.
     moved: BTreeMap<i32, Vec<Range<i64>>>,
+    /// Partitions of whose indexes bytes were destroyed.
+    misled: BTreeSet<i32>,
 }
 
 impl DestroyedRecords {
     /// Takes note of what was destroyed in the partitions of a topic.
     pub(crate) fn take(&mut self, topic: &str, destroyed: &[Destroyed]) {
         for Destroyed { path, from, to, bytes, .. } in destroyed {
+            self.misled.extend(folder_of(path, topic));
             let Some(partition) = partition_of(path, topic) else { continue };
             let batches = self.batches.entry(partition).or_default();
             let mut position = 0;
@@ -49,6 +52,11 @@ impl DestroyedRecords {
     /// Whether anything was destroyed in a partition.
     pub(crate) fn is_touched(&self, partition: i32) -> bool {
         self.batches.get(&partition).is_some_and(|batches| !batches.is_empty())
+    }
+
+    /// Whether a look-up by time may be led astray: no checksum covers what a time index says.
+    pub(crate) fn may_mislead(&self, partition: i32) -> bool {
+        self.misled.contains(&partition)
     }
 
     /// Whether a record of a partition need not be served: it was destroyed, or lies behind one that was.
@@ -73,6 +81,11 @@ impl DestroyedRecords {
 /// The partition of the topic whose records lie in a file; `None` if none do.
 fn partition_of(path: &Path, topic: &str) -> Option<i32> {
     path.extension().filter(|extension| *extension == "log")?;
+    folder_of(path, topic)
+}
+
+/// The partition of the topic to which a file belongs.
+fn folder_of(path: &Path, topic: &str) -> Option<i32> {
     let folder = path.parent()?.file_name()?.to_str()?;
     folder.strip_prefix(topic)?.strip_prefix('-')?.parse().ok()
 }

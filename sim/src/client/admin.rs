@@ -38,7 +38,11 @@ pub(crate) struct AdminProfile {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Task {
     Create,
+    /// Whether it could be created.
+    Validate,
     Alter(u32),
+    /// Into what no broker takes.
+    AlterBadly,
     Delete,
     /// Which topics there are.
     List,
@@ -53,6 +57,8 @@ pub(crate) struct Admin {
     task: Task,
     /// A change is on its way.
     is_open: bool,
+    /// The topic is created once more, since the first answer was lost. It is not deleted: the first request may still come.
+    is_again: bool,
     /// Counts the topics of which it has made changes.
     topic: u32,
     rounds_left: u32,
@@ -66,6 +72,7 @@ impl Admin {
             link: Link::new(profile.client, profile.habits),
             task: if profile.rounds == 0 { Task::List } else { Task::Create },
             is_open: false,
+            is_again: false,
             topic: 0,
             rounds_left: profile.rounds,
             is_done: false,
@@ -80,14 +87,21 @@ impl Admin {
         let name = self.name();
         self.is_open = !matches!(self.task, Task::List | Task::Describe);
         match self.task {
-            Task::Create => {
-                let topic =
-                    CreatableTopic { name: &name, num_partitions: 1, replication_factor: 1, ..Default::default() };
-                let request = CreateTopicsRequest { topics: vec![topic], ..Default::default() };
+            Task::Create | Task::Validate => {
+                // Some leave the numbers to the broker (KIP-464).
+                let count: i16 = if self.topic.is_multiple_of(2) { 1 } else { -1 };
+                let topic = CreatableTopic {
+                    name: &name,
+                    num_partitions: count.into(),
+                    replication_factor: count,
+                    ..Default::default()
+                };
+                let validate_only = self.task == Task::Validate;
+                let request = CreateTopicsRequest { topics: vec![topic], validate_only, ..Default::default() };
                 connection.send(context, (ApiKey::CreateTopics, 7), &request, true);
             }
-            Task::Alter(value) => {
-                let value = value.to_string();
+            Task::Alter(_) | Task::AlterBadly => {
+                let value = if let Task::Alter(value) = self.task { value.to_string() } else { "soon".to_string() };
                 let configs = vec![AlterableConfig { name: KEY, config_operation: 0, value: Some(&value) }];
                 let resource = AlterConfigsResource { resource_type: TOPIC_RESOURCE, resource_name: &name, configs };
                 let request = IncrementalAlterConfigsRequest { resources: vec![resource], ..Default::default() };
@@ -123,11 +137,11 @@ impl Admin {
         let decoder = &mut Decoder::new(body);
         self.is_open = false;
         match self.task {
-            Task::Create => {
+            Task::Create | Task::Validate => {
                 let response = CreateTopicsResponse::decode(decoder, version)?;
                 self.take_outcome(context, response.topics.first().map(|topic| topic.error_code));
             }
-            Task::Alter(_) => {
+            Task::Alter(_) | Task::AlterBadly => {
                 let response = IncrementalAlterConfigsResponse::decode(decoder, version)?;
                 self.take_outcome(context, response.responses.first().map(|resource| resource.error_code));
             }
@@ -162,17 +176,22 @@ impl Admin {
 
     fn take_outcome(&mut self, context: &mut ClientContext<'_>, error: Option<i16>) {
         let name = self.name();
+        let is_disk_sound = context.is_disk_sound;
         let admin: &mut AdminHistory = context.history.admin();
         let error = ErrorCode::from_code(error.unwrap_or(ErrorCode::UnknownServerError.code()));
         let violation = match (self.task, error) {
             (Task::Create, ErrorCode::None) => admin.created(&name),
+            (Task::Create, ErrorCode::TopicAlreadyExists) if self.is_again => admin.created(&name),
+            (Task::Validate, ErrorCode::None) => admin.could_be_created(&name),
             (Task::Delete, ErrorCode::None) => admin.deleted(&name),
             (Task::Alter(value), ErrorCode::None) => admin.altered_to(&name, value),
-            (Task::Create, ErrorCode::TopicAlreadyExists) => admin.found(&name, true),
+            (Task::AlterBadly, ErrorCode::InvalidConfig) => admin.found(&name, true),
+            (Task::Create | Task::Validate, ErrorCode::TopicAlreadyExists) => admin.found(&name, true),
             (_, ErrorCode::UnknownTopicOrPartition) => admin.found(&name, false),
-            _ => {
+            (_, error) => {
                 admin.unknown(&name);
-                None
+                let is_excused = !is_disk_sound || error == ErrorCode::RequestTimedOut;
+                (!is_excused).then(|| Violation::NotDone { name: name.clone(), error })
             }
         };
         violation.into_iter().for_each(|violation| context.history.violate(violation));
@@ -186,15 +205,17 @@ impl Admin {
         self.link.pause(context, draw.part(0).between(1, PACE_NS_MAX));
         let name = self.name();
         let is_there = context.history.admin().is_there(&name);
-        self.task = match draw.part(1).below(4) {
+        self.task = match draw.part(1).below(5) {
             _ if self.rounds_left == 0 => Task::List,
-            0 if is_there == Some(true) => Task::Delete,
+            0 if is_there == Some(true) && !self.is_again => Task::Delete,
+            3 if is_there == Some(true) => Task::AlterBadly,
             1 | 2 if is_there == Some(true) => {
                 Task::Alter(1_000_000 + u32::try_from(draw.part(2).below(1_000)).unwrap_or(0))
             }
             _ => {
                 self.topic += 1;
-                Task::Create
+                self.is_again = false;
+                if draw.part(3).below(4) == 0 { Task::Validate } else { Task::Create }
             }
         };
     }
@@ -205,7 +226,11 @@ impl Admin {
             self.is_open = false;
             let name = self.name();
             context.history.admin().unknown(&name);
-            self.go_on(context);
+            // What became of it the next answer tells: that it exists is true once and for all.
+            match self.task {
+                Task::Create if !context.is_calm => self.is_again = true,
+                _ => self.go_on(context),
+            }
         }
     }
 }

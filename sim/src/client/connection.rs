@@ -49,6 +49,8 @@ pub(crate) struct ClientConnection {
     is_half_closed: bool,
     /// The broker may not close it: nothing is wrong with it and no fault is about.
     is_blameless: bool,
+    /// It was so until it said that it would write no more, and all that it had to say was said: each request is answered before the end.
+    is_owed_answers: bool,
 }
 
 impl ClientConnection {
@@ -72,6 +74,7 @@ impl ClientConnection {
             boot: context.boot,
             is_half_closed: false,
             is_blameless: context.is_network_sound,
+            is_owed_answers: false,
         }
     }
 
@@ -127,6 +130,7 @@ impl ClientConnection {
     pub(crate) fn half_close(&mut self) {
         if !self.is_half_closed && self.socket.readiness().connected {
             self.is_half_closed = true;
+            self.is_owed_answers = self.is_blameless && self.outgoing.is_empty();
             self.is_blameless = false;
             self.outgoing.clear();
             self.socket.shutdown_write();
@@ -160,6 +164,9 @@ impl ClientConnection {
     fn over(&self, context: &mut ClientContext<'_>) -> ConnectionNews {
         if self.is_blameless && self.boot == context.boot {
             context.history.violate(Violation::ClosedWithoutCause { connection: self.identity });
+        }
+        if self.is_owed_answers && !self.outstanding.is_empty() && self.boot == context.boot {
+            context.history.violate(Violation::Unanswered { connection: self.identity });
         }
         ConnectionNews::Over
     }

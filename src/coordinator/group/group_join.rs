@@ -17,6 +17,7 @@ use crate::coordinator::group::requests::{JoinProtocol, JoinRequest};
 use crate::coordinator::group::{GroupAnswer, JoinAnswer, SyncAnswer};
 use crate::error_code::ErrorCode;
 use crate::types::{Now, Ticket};
+use crate::zoo::{self, Bug};
 
 /// The longest member id that fits into a string of the protocol, in bytes.
 const MEMBER_ID_BYTES_MAX: usize = i16::MAX as usize;
@@ -163,7 +164,9 @@ impl Turn<'_> {
         if request.requires_known_member_id && group.pending_joins.len() >= self.settings.pending_members_max {
             self.answer_join(ticket, JoinAnswer::refusal("", ErrorCode::GroupMaxSizeReached));
         } else if request.requires_known_member_id {
-            self.schedule_session_for(group, &new_member_id, request.session_timeout_ms);
+            if !zoo::is(Bug::PendingMemberBlocks) {
+                self.schedule_session_for(group, &new_member_id, request.session_timeout_ms);
+            }
             self.answer_join(ticket, JoinAnswer::refusal(&new_member_id, ErrorCode::MemberIdRequired));
             group.pending_joins.insert(new_member_id);
         } else {

@@ -192,7 +192,7 @@ impl GroupCoordinator {
                 Some(committed) => FetchedPartition {
                     partition,
                     offset: committed.offset,
-                    leader_epoch: committed.leader_epoch,
+                    leader_epoch: committed.leader_epoch.filter(|_| !zoo::is(Bug::CommitEpochLost)),
                     metadata: committed.metadata.clone(),
                     error: ErrorCode::None,
                 },
@@ -201,7 +201,11 @@ impl GroupCoordinator {
                     offset: Offset(-1),
                     leader_epoch: None,
                     metadata: Arc::from(""),
-                    error: if is_unstable { ErrorCode::UnstableOffsetCommit } else { ErrorCode::None },
+                    error: match is_unstable {
+                        true => ErrorCode::UnstableOffsetCommit,
+                        false if zoo::is(Bug::NoOffsetIsError) => ErrorCode::UnknownTopicOrPartition,
+                        false => ErrorCode::None,
+                    },
                 },
             }
         };

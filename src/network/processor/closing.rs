@@ -9,6 +9,7 @@ use crate::env::{Selector, Token};
 use crate::network::kafka_channel::{InFlight, KafkaChannel, Stage};
 use crate::network::request::{Departure, ResponseKind};
 use crate::types::{Now, Ticket};
+use crate::zoo::{self, Bug};
 
 /// A request of a closed channel: a handler has it, will have it, or keeps its frame.
 #[derive(Debug)]
@@ -74,8 +75,12 @@ impl<S: Selector> Processor<S> {
         tracing::debug!(peer = %channel.peer, listener = %self.listener.name, reason, "connection closed");
         // A failure to deregister changes nothing: the socket is closed right after.
         let _ = self.selector.deregister(&mut channel.connection);
-        self.shared.pool.give_back(channel.unfinished_bytes());
-        self.shared.quotas.leave(self.listener.index, channel.peer.ip());
+        if !zoo::is(Bug::UnfinishedFrameKept) {
+            self.shared.pool.give_back(channel.unfinished_bytes());
+        }
+        if !zoo::is(Bug::ConnectionCountKept) {
+            self.shared.quotas.leave(self.listener.index, channel.peer.ip());
+        }
         self.throttled.retain(|(_, other)| *other != token);
         if let Some(in_flight) = channel.in_flight {
             self.leave_behind(in_flight);
@@ -108,6 +113,9 @@ impl<S: Selector> Processor<S> {
                 return;
             }
         }
-        self.shared.pool.give_back(self.orphans.swap_remove(place).frame_bytes);
+        let orphan = self.orphans.swap_remove(place);
+        if !zoo::is(Bug::OrphanKept) {
+            self.shared.pool.give_back(orphan.frame_bytes);
+        }
     }
 }
