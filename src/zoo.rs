@@ -97,8 +97,6 @@ bugs! {
         SlotReuseWithoutGeneration = "slot reuse without generation";
         /// The memory of a frame that its peer did not finish is not given back with its connection.
         UnfinishedFrameKept = "unfinished frame keeps its memory";
-        /// The memory of a request whose connection has ended is not given back when it comes from its handler.
-        OrphanKept = "orphaned request keeps its memory";
         /// A channel whose answer cannot be written is not closed.
         BrokenChannelKept = "channel is kept when a write fails";
         /// A peer that writes no more is closed before what it has sent is read and answered.
@@ -137,20 +135,8 @@ bugs! {
         CommitSyncedAlone = "commit synced before its records";
         /// A decision about the cluster is answered with the next sync, whichever log that is of.
         DecisionBeforeFsync = "topic created before fsync";
-        /// That a topic exists is told before it is on the disk.
-        FindingBeforeFsync = "finding told before fsync";
-        /// The name of a new partition's folder is not synced.
-        FolderNotSynced = "name of a folder is not synced";
-        /// The name of a folder that an attempt before has made is not synced.
-        LeftoverFolderNotSynced = "name of a left-over folder is not synced";
-        /// The name of a new segment is not synced.
-        SegmentNotSynced = "name of a segment is not synced";
         /// A second segment begins before the name of the first is on the disk.
         FirstNameNotSynced = "first segment's name is not synced";
-        /// The removal of the mark of a clean shutdown is not synced, so that it is back after a power cut.
-        CleanMarkReturns = "mark of a clean shutdown returns";
-        /// The recovery point is the log's end, on the disk or not.
-        RecoveryPointAhead = "recovery point ahead of the disk";
     }
     /// What a start, or what comes after an error, makes of what it finds.
     Recovery = "recovery" {
@@ -164,8 +150,6 @@ bugs! {
         NoSnapshotNobody = "no snapshot, no producers";
         /// What looks damaged is cut off at the first look, though a second one would find it whole.
         DamageBelievedAtOnce = "damage believed at once";
-        /// A sector that cannot be read takes along the good records that were to be read with it.
-        ReadAheadFails = "bad sector takes its neighbours along";
         /// A torn batch at the start of a segment is taken for one of an old format, and the partition stays offline.
         TornTakenForOld = "torn batch taken for an old format";
         /// Where the index leads astray, the records are not looked for elsewhere.
@@ -174,14 +158,10 @@ bugs! {
         MissingIndexFatal = "missing index is fatal";
         /// An unclean start does not raise the leader epochs.
         EpochNotRaised = "leader epoch not raised";
-        /// A log that does not reach as far as it did at the last, clean shutdown makes no unclean start.
-        LossBehindShutdown = "loss behind a clean shutdown unseen";
         /// A failed append leaves the bytes that it has written.
         TornAppendStays = "torn append stays";
         /// A log that finds no space goes offline for good.
         FullDiskOffline = "full disk takes the log offline";
-        /// The files of a segment that could not be made whole are left.
-        HalfMadeSegmentStays = "half-made segment stays";
         /// That a batch failed is forgotten, so that the next of its pipeline may take its place.
         FailedBatchForgotten = "failed batch is forgotten";
         /// A partition whose log could not be made gets none until the next start.
@@ -190,8 +170,6 @@ bugs! {
         EmptyFolderMalformed = "empty folder is malformed";
         /// A transaction that is open at a start stays open.
         OpenTransactionStays = "open transaction stays open";
-        /// A broker whose sync has failed goes on.
-        FailedSyncGoesOn = "failed sync does not stop the broker";
     }
     /// What a request means.
     Protocol = "protocol" {
@@ -199,16 +177,12 @@ bugs! {
         DedupKeepsLastSequence = "dedup keeps only last sequence";
         /// A recognised retry is answered with the offset of the log's end.
         DuplicateElsewhere = "retry told another offset";
-        /// The first batch of a producer that is not known must have the sequence 0.
-        UnknownProducerRefused = "unknown producer must begin at 0";
         /// A fetch gives a piece of a first batch that is too large for a partition which is not the first with data.
         FirstBatchCut = "first batch of a fetch is cut";
         /// A first batch that is larger than the limit of its partition is not given at all.
         LargeBatchWithheld = "batch above the limit is withheld";
         /// A fetch session tells of records only together with a new high watermark.
         SessionForgetsRecords = "fetch session forgets records";
-        /// A fetch session does not tell of a high watermark that has moved.
-        SessionForgetsMarks = "fetch session forgets high watermarks";
         /// Aborted transactions are told also to those who read everything.
         AbortedToldToAll = "aborted transactions told to all";
         /// A past leader epoch is said to end where it began.

@@ -284,7 +284,8 @@ impl Run {
         self.go_through(self.plan.end_of_chaos);
         self.calm_down();
         // What struck the last start may have left a partition as it leaves one later.
-        let has_struck_start = self.world.fired_since(self.faults_before).iter().any(|fault| takes_partitions_offline(fault.site));
+        let has_struck_start =
+            self.world.fired_since(self.faults_before).iter().any(|fault| takes_partitions_offline(fault.site));
         if has_struck_start || needs_restart && self.plan.end_of_chaos == Ending::Nothing {
             self.go_through(Ending::Crash(Crash::Process));
         }

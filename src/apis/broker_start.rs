@@ -79,9 +79,7 @@ impl KafkaApis {
         );
         let image = controller.image();
         let change = logs.follow(now, &configs, &MetadataImage::empty(""), &image, true);
-        if !zoo::is(Bug::OpenTransactionStays) {
-            abort_open_transactions(now, &change.added);
-        }
+        abort_open_transactions(now, &change.added);
         let answers = groups.follow(now, &image, &change);
         debug_assert!(answers.is_empty(), "nobody has asked anything before the start");
         Ok(KafkaApis {

@@ -142,7 +142,7 @@ impl<D> Controller<D> {
         let image = Arc::clone(state.loader.image());
         let mut waiting = self.waiting();
         // A decision that changes nothing may tell of one that is not on the disk yet.
-        let told_of = waiting.back().filter(|_| !zoo::is(Bug::FindingBeforeFsync)).map(|last| last.required);
+        let told_of = waiting.back().map(|last| last.required);
         let Some(required) = required.or(told_of) else { return Ok(Decided::Nothing(response)) };
         waiting.push_back(Waiting { required, image, deadline, deferred: Some(defer(response)) });
         Ok(Decided::Appended)

@@ -140,8 +140,7 @@ impl FetchSession {
         let Some(place) = self.places.get(name).copied() else { return true };
         let Some(cached) = self.order.get_mut(&place) else { return true };
         let has_records_to_tell = has_records && !zoo::is(Bug::SessionForgetsRecords);
-        let has_moved = cached.told != told && !zoo::is(Bug::SessionForgetsMarks);
-        let is_news = has_records_to_tell || has_error || has_moved;
+        let is_news = has_records_to_tell || has_error || cached.told != told;
         // An error is told again until it is gone.
         cached.told = if has_error { NEVER_TOLD } else { told };
         if has_records && let Some(cached) = self.order.remove(&place) {

@@ -310,7 +310,7 @@ impl ReplicaManager {
         let result = if zoo::is(Bug::FsyncErrorIgnored) { Ok(()) } else { result };
         if let Err(error) = &result {
             tracing::error!(%error, "a sync failed: what is on disk is unknown, so the broker must stop; its logs are checked at the next start");
-            self.must_stop.store(!zoo::is(Bug::FailedSyncGoesOn), Ordering::Release);
+            self.must_stop.store(true, Ordering::Release);
         }
         let mut completions = Vec::new();
         for (_, log, point) in &round.covered {

@@ -208,7 +208,7 @@ impl<'a> BatchScanner<'a> {
                 let ahead = wanted.max(self.chunk_bytes).min(left);
                 self.chunk.resize(ahead, 0);
                 let mut read = self.file.read_at(position, &mut self.chunk);
-                if read.is_err() && ahead > wanted && !zoo::is(Bug::ReadAheadFails) {
+                if read.is_err() && ahead > wanted {
                     // What cannot be read further on must not take along what can.
                     self.chunk.truncate(wanted);
                     read = self.file.read_at(position, &mut self.chunk);

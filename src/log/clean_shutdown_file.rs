@@ -8,7 +8,6 @@ use std::path::Path;
 use crate::env::{Disk, DiskError};
 use crate::log::checkpoint_file::replace_text;
 use crate::log::error::LogError;
-use crate::zoo::{self, Bug};
 
 /// The file's name.
 const CLEAN_SHUTDOWN_FILE: &str = ".kafka_cleanshutdown";
@@ -19,9 +18,7 @@ pub(super) fn take(disk: &dyn Disk, directory: &Path) -> Result<bool, DiskError>
         Err(error) if error.is_not_found() => Ok(false),
         result => {
             result?;
-            if !zoo::is(Bug::CleanMarkReturns) {
-                disk.sync_directory(directory)?;
-            }
+            disk.sync_directory(directory)?;
             Ok(true)
         }
     }

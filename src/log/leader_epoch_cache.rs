@@ -107,7 +107,8 @@ impl LeaderEpochCache {
             return Some((epoch, log_end));
         }
         let (_, end) = self.starts.range(LeaderEpoch(epoch.0.checked_add(1)?)..).next()?;
-        let (floor, start) = self.starts.range(..=epoch).next_back().map_or((epoch, *end), |(floor, start)| (*floor, *start));
+        let (floor, start) =
+            self.starts.range(..=epoch).next_back().map_or((epoch, *end), |(floor, start)| (*floor, *start));
         Some((floor, if zoo::is(Bug::EpochEndsAtStart) { start } else { *end }))
     }
 

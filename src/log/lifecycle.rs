@@ -9,7 +9,6 @@ use crate::env::DiskError;
 use crate::log::log_segment::LogSegment;
 use crate::log::unified_log::{LogState, LogStatus, UnifiedLog};
 use crate::types::{Now, Offset};
-use crate::zoo::{self, Bug};
 
 impl UnifiedLog {
     /// Completes all files without a sync, and takes no more requests. Says whether the log is whole: then, and when everything was
@@ -61,8 +60,7 @@ impl UnifiedLog {
         }
         let first = state.segments.keys().next().copied();
         let log_start = first.is_none_or(|first| state.log_start > first).then_some(state.log_start);
-        let is_ahead = zoo::is(Bug::RecoveryPointAhead);
-        Some((if is_ahead { state.end.offset } else { state.sync.recovery_point() }, log_start))
+        Some((state.sync.recovery_point(), log_start))
     }
 
     /// Regular upkeep: forgets silent producers, removes files of deleted segments, and closes the files of a log that has not been used

@@ -232,7 +232,7 @@ impl LogManager {
         let folder = directory.path.join(partition.to_string());
         self.disk.create_directory(&folder)?;
         let log = self.load_log(now, partition, &folder, directory, settings, KnownOffsets::default())?;
-        let is_left_over = log.topic_id().is_some() && !zoo::is(Bug::LeftoverFolderNotSynced);
+        let is_left_over = log.topic_id().is_some();
         self.check_topic_id(&log, topic_id)?;
         if is_left_over {
             // An attempt before has made it and came to no end: nobody has synced its names.
@@ -483,8 +483,7 @@ fn note_lost_records(
     for (partition, recovery_point) in recovery_points.iter().filter(|(partition, _)| is_wanted(partition)) {
         let log = loaded.logs.get(partition).or_else(|| loaded.twins.get(partition));
         let end = log.map_or(Offset(0), |log| log.log_end_offset());
-        let is_lost = end < *recovery_point && !loaded.unreadable.contains_key(partition);
-        if is_lost && !zoo::is(Bug::LossBehindShutdown) {
+        if end < *recovery_point && !loaded.unreadable.contains_key(partition) {
             let directory_path = directory.path.display();
             tracing::error!(%partition, directory = %directory_path, %end, before = %recovery_point, "records are gone since the shutdown");
             directory.has_lost_records.store(true, Ordering::Relaxed);

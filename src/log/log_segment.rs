@@ -117,9 +117,7 @@ impl LogSegment {
             Ok(()) => Ok(LogSegment::new(place, SegmentBytes::default(), now)),
             Err(error) => {
                 // A half-made segment left behind would hide, after a restart, what is appended to the old one.
-                if !zoo::is(Bug::HalfMadeSegmentStays) {
-                    suffixes.iter().for_each(|suffix| drop(place.disk.remove_file(&place.path(suffix))));
-                }
+                suffixes.iter().for_each(|suffix| drop(place.disk.remove_file(&place.path(suffix))));
                 Err(error)
             }
         }

@@ -7,7 +7,6 @@ use crate::log::error::AppendError;
 use crate::log::producer_state_entry::{BatchMetadata, NO_EPOCH, NO_SEQUENCE, ProducerStateEntry};
 use crate::record::{BatchHeader, ControlRecord, RecordBatch};
 use crate::types::{Offset, ProducerEpoch, ProducerId};
-use crate::zoo::{self, Bug};
 
 /// The version of the transaction protocol that raises the producer's epoch with every transaction (KIP-890).
 const EPOCH_BUMP_VERSION: i16 = 2;
@@ -201,7 +200,7 @@ impl ProducerAppendInfo {
             // Any sequence may be the first of a producer that was forgotten, but none may take the place of a batch that has just failed.
             let overtakes =
                 self.failed.is_some_and(|(epoch, failed)| header.producer_epoch() == epoch && first > failed);
-            return if overtakes || first != 0 && zoo::is(Bug::UnknownProducerRefused) { out_of_order(NO_SEQUENCE) } else { Ok(()) };
+            return if overtakes { out_of_order(NO_SEQUENCE) } else { Ok(()) };
         }
         if header.producer_epoch() != self.entry.epoch {
             return if first == 0 { Ok(()) } else { out_of_order(NO_SEQUENCE) };

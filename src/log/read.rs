@@ -103,9 +103,8 @@ impl UnifiedLog {
             high_watermark: state.high_watermark.offset,
             last_stable_offset: state.last_stable().offset,
             log_start_offset: state.log_start,
-            aborted_transactions: (isolation == FetchIsolation::TransactionCommitted
-                || zoo::is(Bug::AbortedToldToAll))
-            .then(Vec::new),
+            aborted_transactions: (isolation == FetchIsolation::TransactionCommitted || zoo::is(Bug::AbortedToldToAll))
+                .then(Vec::new),
         };
         let mut after =
             state.segments.range(..=offset).next_back().map_or(Bound::Unbounded, |(base, _)| Bound::Included(*base));

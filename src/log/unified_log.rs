@@ -272,9 +272,7 @@ impl UnifiedLog {
         let directory = Arc::clone(&state.directory);
         state.sync.owe_files(None, [metadata]);
         state.sync.owe_directory(directory);
-        if !zoo::is(Bug::FolderNotSynced) {
-            state.sync.owe_directory(self.log_directory());
-        }
+        state.sync.owe_directory(self.log_directory());
         log_directories.into_iter().for_each(|directory| state.sync.owe_directory(directory));
         self.publish(&state);
     }
@@ -415,9 +413,7 @@ impl UnifiedLog {
         state.active().close();
         state.sync.owe_files(Some(old), files);
         state.sync.owe_files(None, snapshot);
-        if !zoo::is(Bug::SegmentNotSynced) {
-            state.sync.owe_directory(Arc::clone(&state.directory));
-        }
+        state.sync.owe_directory(Arc::clone(&state.directory));
         state.segments.insert(base_offset, segment);
         state.recent.clear();
         let was_end = state.end;

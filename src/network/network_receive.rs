@@ -128,7 +128,9 @@ impl NetworkReceive {
     /// Takes the length from the surplus and makes room for the body; says why if it must not.
     fn start_body(&mut self, frame_bytes_max: usize, pool: &MemoryPool) -> Option<Received> {
         let prefix: [u8; FRAME_PREFIX_BYTES] = self.surplus.first_chunk().copied()?;
-        let Some(bytes) = usize::try_from(i32::from_be_bytes(prefix)).ok().filter(|bytes| *bytes <= frame_bytes_max || zoo::is(Bug::LengthBelieved))
+        let Some(bytes) = usize::try_from(i32::from_be_bytes(prefix))
+            .ok()
+            .filter(|bytes| *bytes <= frame_bytes_max || zoo::is(Bug::LengthBelieved))
         else {
             return Some(Received::BadLength(prefix));
         };

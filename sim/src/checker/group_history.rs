@@ -143,9 +143,7 @@ impl GroupHistory {
         self.judged.insert(partition, began);
         let found = self.commits.iter().find(|(id, _)| id.to_string() == name).map(|(_, commit)| commit);
         let is_foreign = match found {
-            Some(found) => {
-                (found.partition, found.offset, found.leader_epoch) != (partition, offset, leader_epoch)
-            }
+            Some(found) => (found.partition, found.offset, found.leader_epoch) != (partition, offset, leader_epoch),
             None => (offset, leader_epoch) != (-1, -1),
         };
         if is_foreign || found.is_some_and(|found| found.outcome == CommitOutcome::Refused) {

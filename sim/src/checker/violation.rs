@@ -57,7 +57,9 @@ pub enum Violation {
     EpochEndsEarly { client: u32, partition: i32, read: i64, end: i64 },
     #[error("L2: offset {offset} of partition {partition} holds bytes that nobody wrote")]
     Foreign { partition: i32, offset: i64 },
-    #[error("L14: of partition {partition}, {expected} is the first offset from time {timestamp} on, and {found} was told")]
+    #[error(
+        "L14: of partition {partition}, {expected} is the first offset from time {timestamp} on, and {found} was told"
+    )]
     SoughtInVain { partition: i32, timestamp: i64, expected: i64, found: i64 },
     #[error("L13: the batch at offset {offset} of partition {partition} was served with a wrong checksum")]
     DamagedBatch { partition: i32, offset: i64 },
@@ -105,7 +107,9 @@ pub enum Violation {
     AnswerOutOfOrder { connection: u64 },
     #[error("N6: connection {connection:#x} of a well-behaved client was closed while nothing was wrong")]
     ClosedWithoutCause { connection: u64 },
-    #[error("N7: connection {connection:#x} was closed before its last requests were answered, while nothing was wrong")]
+    #[error(
+        "N7: connection {connection:#x} was closed before its last requests were answered, while nothing was wrong"
+    )]
     Unanswered { connection: u64 },
     #[error("N9: client {client} got an answer that cannot be read")]
     UnreadableAnswer { client: u32 },

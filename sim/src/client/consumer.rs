@@ -241,7 +241,8 @@ impl Consumer {
         };
         let early_ns = until.0.saturating_sub(context.now().0);
         let is_about_to_go = boot != context.boot || context.is_draining || self.link.is_half_closed();
-        if early_ns > 0 && !is_about_to_go && !response.responses.iter().flat_map(|topic| &topic.partitions).any(tells) {
+        if early_ns > 0 && !is_about_to_go && !response.responses.iter().flat_map(|topic| &topic.partitions).any(tells)
+        {
             context.history.violate(Violation::AnsweredEarly { client, early_ns });
         }
     }
@@ -299,7 +300,9 @@ impl Consumer {
                 context.history.violate(Violation::WentBack { client, partition, what, before, after });
             }
         }
-        if !self.profile.reads_committed && data.aborted_transactions.as_ref().is_some_and(|aborted| !aborted.is_empty()) {
+        if !self.profile.reads_committed
+            && data.aborted_transactions.as_ref().is_some_and(|aborted| !aborted.is_empty())
+        {
             let (client, partition) = (self.profile.client, data.partition_index);
             context.history.violate(Violation::AbortedTold { client, partition });
         }

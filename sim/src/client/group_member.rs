@@ -276,7 +276,6 @@ impl GroupMember {
             committed_offset: owned.end,
             committed_metadata: Some(name),
             committed_leader_epoch: leader_epoch,
-            ..Default::default()
         });
         let topic =
             OffsetCommitRequestTopic { name: self.topic, topic_id: self.topic_id, partitions: partitions.collect() };

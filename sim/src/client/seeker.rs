@@ -90,7 +90,8 @@ impl Client for Seeker {
                 return None;
             };
             if let Some(mut connection) = self.link.take_idle(context) {
-                let partition = |partition_index| ListOffsetsPartition { partition_index, timestamp, ..Default::default() };
+                let partition =
+                    |partition_index| ListOffsetsPartition { partition_index, timestamp, ..Default::default() };
                 let partitions = partitions.into_iter().map(partition).collect();
                 let topics = vec![ListOffsetsTopic { name: self.topic, partitions }];
                 let request = ListOffsetsRequest { replica_id: -1, topics, ..Default::default() };

@@ -86,7 +86,12 @@ impl Options {
                 let mean = format!("{}.{}", row.mean_seeds_tenths / 10, row.mean_seeds_tenths % 10);
                 let found = format!("{}/{}", row.found, row.trials);
                 let example: String = row.first_finding.chars().take(60).collect();
-                println!("{:<11} {:<44} {found:>7} {mean:>8} {:>7}  {example}", row.family, bug.name(), row.worst_seeds);
+                println!(
+                    "{:<11} {:<44} {found:>7} {mean:>8} {:>7}  {example}",
+                    row.family,
+                    bug.name(),
+                    row.worst_seeds
+                );
                 row.shrunk.iter().for_each(ShrunkSizes::say);
             }
             rows.insert(bug.name(), row);

@@ -201,11 +201,7 @@ impl GroupCoordinator {
                     offset: Offset(-1),
                     leader_epoch: None,
                     metadata: Arc::from(""),
-                    error: match is_unstable {
-                        true => ErrorCode::UnstableOffsetCommit,
-                        false if zoo::is(Bug::NoOffsetIsError) => ErrorCode::UnknownTopicOrPartition,
-                        false => ErrorCode::None,
-                    },
+                    error: if is_unstable { ErrorCode::UnstableOffsetCommit } else { never_committed() },
                 },
             }
         };
@@ -298,6 +294,11 @@ impl GroupCoordinator {
         }
         result
     }
+}
+
+/// What stands beside an offset that was never committed: that is no error.
+fn never_committed() -> ErrorCode {
+    if zoo::is(Bug::NoOffsetIsError) { ErrorCode::UnknownTopicOrPartition } else { ErrorCode::None }
 }
 
 /// The record that deletes an offset.

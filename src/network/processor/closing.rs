@@ -113,9 +113,6 @@ impl<S: Selector> Processor<S> {
                 return;
             }
         }
-        let orphan = self.orphans.swap_remove(place);
-        if !zoo::is(Bug::OrphanKept) {
-            self.shared.pool.give_back(orphan.frame_bytes);
-        }
+        self.shared.pool.give_back(self.orphans.swap_remove(place).frame_bytes);
     }
 }
