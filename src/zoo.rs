@@ -3,29 +3,53 @@
 //! Without the feature nothing can be planted and every question folds to `false`. It must not know how a bug is found.
 
 macro_rules! bugs {
-    ($($(#[doc = $sentence:literal])+ $variant:ident = $name:literal;)*) => {
+    ($($(#[doc = $meaning:literal])+ $family:ident = $family_name:literal {
+        $($(#[doc = $sentence:literal])+ $variant:ident = $name:literal;)*
+    })*) => {
+        /// What kind of thing a planted bug does wrong.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Family {
+            $($(#[doc = $meaning])+ $family,)*
+        }
+
+        impl Family {
+            /// Its name.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Family::$family => $family_name,)*
+                }
+            }
+        }
+
         /// A planted bug.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[repr(u8)]
         pub enum Bug {
-            $($(#[doc = $sentence])+ $variant,)*
+            $($($(#[doc = $sentence])+ $variant,)*)*
         }
 
         impl Bug {
-            /// Every bug.
-            pub const ALL: &[Bug] = &[$(Bug::$variant,)*];
+            /// Every bug, family by family.
+            pub const ALL: &[Bug] = &[$($(Bug::$variant,)*)*];
 
             /// Its name.
             pub fn name(self) -> &'static str {
                 match self {
-                    $(Bug::$variant => $name,)*
+                    $($(Bug::$variant => $name,)*)*
                 }
             }
 
             /// What is wrong, in a sentence.
             pub fn sentence(self) -> &'static str {
                 match self {
-                    $(Bug::$variant => concat!($($sentence),+).trim_ascii(),)*
+                    $($(Bug::$variant => concat!($($sentence),+).trim_ascii(),)*)*
+                }
+            }
+
+            /// Its family.
+            pub fn family(self) -> Family {
+                match self {
+                    $($(Bug::$variant => Family::$family,)*)*
                 }
             }
         }
@@ -33,56 +57,169 @@ macro_rules! bugs {
 }
 
 bugs! {
-    /// A produce with acks=all is answered when it is written, not when it is on the disk.
-    AckBeforeFsync = "ack before fsync";
-    /// A recovery takes batches whose checksum does not match.
-    RecoveryIgnoresCrc = "recovery ignores CRC";
-    /// A recovery does not look which producers wrote the batches that it reads.
-    ProducerStateNotRebuilt = "producer state not rebuilt";
-    /// After a write that took a part of a piece, the piece is sent again from its start.
-    PartialWriteResumesWrong = "partial write resumes at wrong place";
-    /// A channel is read on while a request of it is in work.
-    NoMuteWhileProcessing = "no mute while processing";
-    /// After an edge a channel is read for one frame and counts as drained.
-    EdgeReadOnce = "edge-triggered, read once";
-    /// A writable event does not go on with an answer that was written in part.
-    WritableEventIgnored = "writable event ignored after partial write";
-    /// The slots of a Processor have no generations, so that an answer may find the next channel of its slot.
-    SlotReuseWithoutGeneration = "slot reuse without generation";
-    /// A failed sync counts as one that succeeded.
-    FsyncErrorIgnored = "fsync error ignored";
-    /// Consumers see an acks=all batch before it is on the disk.
-    HighWatermarkBeforeFsync = "high watermark before fsync";
-    /// A frame's length that comes in two reads is forgotten after the first.
-    LengthPrefixSplit = "length prefix split over reads";
-    /// A retry is recognised only if it is the producer's last batch.
-    DedupKeepsLastSequence = "dedup keeps only last sequence";
-    /// Memory that one Processor gives back wakes no other that waits for it.
-    MemoryWakesNobody = "memory given back wakes nobody";
-    /// What a group coordinator decided is answered when it is written, not when it is on the disk.
-    GroupAnswerBeforeFsync = "group answer before fsync";
-    /// A commit is taken from a member that knows an older generation only.
-    GenerationNotChecked = "generation not checked";
-    /// A member that asks for its assignment after the others have theirs gets none.
-    AssignmentLost = "assignment lost after the rebalance";
-    /// A fetch session tells of records only together with a new high watermark.
-    SessionForgetsRecords = "fetch session forgets records";
-    /// A decision about the cluster is answered with the next sync, whichever log that is of.
-    DecisionBeforeFsync = "topic created before fsync";
-    /// What looks damaged is cut off at the first look, though a second one would find it whole.
-    DamageBelievedAtOnce = "damage believed at once";
-    /// A torn batch at the start of a segment is taken for one of an old format, and the partition stays offline.
-    TornTakenForOld = "torn batch taken for an old format";
-    /// A fetch gives a piece of a first batch that is too large for a partition which is not the first with data.
-    FirstBatchCut = "first batch of a fetch is cut";
-    /// Who has read up to the end of a log and fetches there is told that there is no such offset.
-    EndOutOfRange = "the end of the log is out of range";
-    /// A look-up by timestamp passes over a record that has just this timestamp.
-    TimestampPassed = "timestamp look-up goes one too far";
-    /// A request that is only to be validated creates partitions.
-    ValidationCreates = "validation creates partitions";
-    /// An offset that was deleted is still there.
-    DeletedOffsetStays = "deleted offset stays";
+    /// From bytes to frames and back.
+    Framing = "framing" {
+        /// A frame's length that comes in two reads is forgotten after the first.
+        LengthPrefixSplit = "length prefix split over reads";
+        /// What a read brings beyond the frame that it completes is dropped.
+        SurplusDropped = "surplus of a read is dropped";
+        /// A frame's length is believed, however large it is.
+        LengthBelieved = "any length of a frame is believed";
+        /// After a write that took a part of a piece, the piece is sent again from its start.
+        PartialWriteResumesWrong = "partial write resumes at wrong place";
+        /// An answer is encoded in a version older than the request's.
+        AnswerInOldVersion = "answer in another version";
+        /// A partition of a fetch without data has no record set instead of an empty one.
+        NullRecords = "null record set";
+    }
+    /// Who is told that there is something to do.
+    Readiness = "readiness" {
+        /// After an edge a channel is read for one frame and counts as drained.
+        EdgeReadOnce = "edge-triggered, read once";
+        /// A request that was read together with the one before it waits for the next edge of its socket.
+        BufferedFrameForgotten = "buffered request waits for an edge";
+        /// A channel that became readable while it was muted is not read when it no longer is.
+        UnmuteForgets = "unmute forgets to read";
+        /// A writable event does not go on with an answer that was written in part.
+        WritableEventIgnored = "writable event ignored after partial write";
+        /// An Acceptor that found no descriptor for a connection waits for an edge that has come already.
+        AcceptNotRetried = "failed accept is not tried again";
+        /// Memory that one Processor gives back wakes no other that waits for it.
+        MemoryWakesNobody = "memory given back wakes nobody";
+        /// A place in the full queue of requests wakes no Processor that was refused.
+        QueueWakesNobody = "room in the queue wakes nobody";
+        /// The role that watches deadlines is not told of a parked fetch's.
+        DeadlineUnannounced = "deadline of a fetch is not announced";
+    }
+    /// What a connection leaves behind, and who goes on with it.
+    LifeCycle = "life cycle" {
+        /// The slots of a Processor have no generations, so that an answer may find the next channel of its slot.
+        SlotReuseWithoutGeneration = "slot reuse without generation";
+        /// The memory of a frame that its peer did not finish is not given back with its connection.
+        UnfinishedFrameKept = "unfinished frame keeps its memory";
+        /// A channel whose answer cannot be written is not closed.
+        BrokenChannelKept = "channel is kept when a write fails";
+        /// A peer that writes no more is closed before what it has sent is read and answered.
+        FinishedPeerCut = "peer that finished is cut off";
+        /// A closed connection is not taken out of the counts.
+        ConnectionCountKept = "closed connection stays counted";
+    }
+    /// From the queue of requests to the answers, and back.
+    Pipeline = "pipeline" {
+        /// A channel is read on while a request of it is in work.
+        NoMuteWhileProcessing = "no mute while processing";
+        /// Only the first of the requests that wait for a block of producer ids is answered.
+        IdsForTheFirst = "producer ids serve the first only";
+        /// An orderly stop does not end the fetches that wait for data.
+        DrainForgetsFetches = "stop waits for parked fetches";
+        /// An orderly stop does not end the requests that wait for other members of a group.
+        DrainForgetsGroups = "stop waits for parked group members";
+        /// A produce without an answer (acks=0) is answered.
+        AnswerWithoutAcks = "acks=0 is answered";
+        /// A fetch in a session that asks for nothing new is answered at once, whether there is anything or not.
+        EmptyFetchDoesNotWait = "empty incremental fetch does not wait";
+    }
+    /// What was told although a power cut may take it.
+    Durability = "durability" {
+        /// A produce with acks=all is answered when it is written, not when it is on the disk.
+        AckBeforeFsync = "ack before fsync";
+        /// A retry is answered before the batch that it repeats is on the disk.
+        RetryDoesNotWait = "retry does not wait for the disk";
+        /// A failed sync counts as one that succeeded.
+        FsyncErrorIgnored = "fsync error ignored";
+        /// Consumers see an acks=all batch before it is on the disk.
+        HighWatermarkBeforeFsync = "high watermark before fsync";
+        /// What a group coordinator decided is answered when it is written, not when it is on the disk.
+        GroupAnswerBeforeFsync = "group answer before fsync";
+        /// A committed offset is synced without the records that it tells of.
+        CommitSyncedAlone = "commit synced before its records";
+        /// A decision about the cluster is answered with the next sync, whichever log that is of.
+        DecisionBeforeFsync = "topic created before fsync";
+        /// A second segment begins before the name of the first is on the disk.
+        FirstNameNotSynced = "first segment's name is not synced";
+    }
+    /// What a start, or what comes after an error, makes of what it finds.
+    Recovery = "recovery" {
+        /// A recovery takes batches whose checksum does not match.
+        RecoveryIgnoresCrc = "recovery ignores CRC";
+        /// A recovery does not look which producers wrote the batches that it reads.
+        ProducerStateNotRebuilt = "producer state not rebuilt";
+        /// A snapshot of producers holds the last batch of each only.
+        SnapshotOfLastBatch = "snapshot holds the last batch only";
+        /// Without a snapshot nobody is known, and the records are not asked.
+        NoSnapshotNobody = "no snapshot, no producers";
+        /// What looks damaged is cut off at the first look, though a second one would find it whole.
+        DamageBelievedAtOnce = "damage believed at once";
+        /// A torn batch at the start of a segment is taken for one of an old format, and the partition stays offline.
+        TornTakenForOld = "torn batch taken for an old format";
+        /// Where the index leads astray, the records are not looked for elsewhere.
+        IndexBelieved = "damaged index is believed";
+        /// A segment whose index is gone or torn takes its partition offline.
+        MissingIndexFatal = "missing index is fatal";
+        /// An unclean start does not raise the leader epochs.
+        EpochNotRaised = "leader epoch not raised";
+        /// A failed append leaves the bytes that it has written.
+        TornAppendStays = "torn append stays";
+        /// A log that finds no space goes offline for good.
+        FullDiskOffline = "full disk takes the log offline";
+        /// That a batch failed is forgotten, so that the next of its pipeline may take its place.
+        FailedBatchForgotten = "failed batch is forgotten";
+        /// A partition whose log could not be made gets none until the next start.
+        MissingLogStays = "missing log is not tried again";
+        /// A folder without a readable topic id is malformed, though it is empty.
+        EmptyFolderMalformed = "empty folder is malformed";
+        /// A transaction that is open at a start stays open.
+        OpenTransactionStays = "open transaction stays open";
+    }
+    /// What a request means.
+    Protocol = "protocol" {
+        /// A retry is recognised only if it is the producer's last batch.
+        DedupKeepsLastSequence = "dedup keeps only last sequence";
+        /// A recognised retry is answered with the offset of the log's end.
+        DuplicateElsewhere = "retry told another offset";
+        /// A fetch gives a piece of a first batch that is too large for a partition which is not the first with data.
+        FirstBatchCut = "first batch of a fetch is cut";
+        /// Who has read up to the end of a log and fetches there is told that there is no such offset.
+        EndOutOfRange = "the end of the log is out of range";
+        /// A first batch that is larger than the limit of its partition is not given at all.
+        LargeBatchWithheld = "batch above the limit is withheld";
+        /// A fetch session tells of records only together with a new high watermark.
+        SessionForgetsRecords = "fetch session forgets records";
+        /// Aborted transactions are told also to those who read everything.
+        AbortedToldToAll = "aborted transactions told to all";
+        /// A past leader epoch is said to end where it began.
+        EpochEndsAtStart = "epoch ends at its start";
+        /// A commit is taken from a member that knows an older generation only.
+        GenerationNotChecked = "generation not checked";
+        /// A member that asks for its assignment after the others have theirs gets none.
+        AssignmentLost = "assignment lost after the rebalance";
+        /// An assignment that is none of a Kafka consumer is dropped.
+        AssignmentParsed = "assignment is parsed";
+        /// A rebalance waits for whoever was given a member id and did not come back.
+        PendingMemberBlocks = "pending member blocks the rebalance";
+        /// The session of a member runs out while it waits for the others.
+        WaitingMemberExpires = "waiting member expires";
+        /// An offset that was never committed is an error.
+        NoOffsetIsError = "missing offset is an error";
+        /// An offset that was deleted is still there.
+        DeletedOffsetStays = "deleted offset stays";
+        /// The leader epoch of a committed offset is not told.
+        CommitEpochLost = "leader epoch of a commit is lost";
+        /// A topic that is only to be validated is created.
+        ValidationCreates = "validation creates the topic";
+        /// A request that is only to be validated creates partitions.
+        ValidationCreatesPartitions = "validation creates partitions";
+        /// A topic is refused whose number of partitions is left to the broker.
+        DefaultRefused = "default number of partitions refused";
+        /// A topic that does not exist is left out of the answer instead of refused by name.
+        MissingTopicUntold = "missing topic is not mentioned";
+        /// A configuration that makes no sense ends the connection.
+        BadConfigDisconnects = "bad configuration disconnects";
+        /// A look-up by time leaves out the records of that very time.
+        TimeLookupExcludes = "time look-up excludes equals";
+        /// The largest timestamp of a segment is taken to be its last.
+        TimestampsTakenInOrder = "timestamps are taken to rise";
+    }
 }
 
 #[cfg(feature = "zoo")]

@@ -4,16 +4,16 @@
 #![no_main]
 
 use std::io::ErrorKind;
+use std::time::Duration;
 
 use klamm::protocol::messages::api_versions::ApiVersionsRequest;
 use klamm::protocol::{ApiKey, encode_request};
-use klamm_sim::ClientSocket;
-use klamm_sim::pipeline::Pipeline;
+use klamm_sim::{Broker, ClientSocket};
 use libfuzzer_sys::fuzz_target;
 
-const SECOND: u64 = 1_000_000_000;
-const STEPS_MAX: u32 = 50_000;
-const OVERRIDES: &[&str] = &[
+const SECOND: Duration = Duration::from_secs(1);
+const STEPS_MAX: u64 = 50_000;
+const SETTINGS: &[&str] = &[
     "socket.request.max.bytes=65536",
     "offsets.topic.num.partitions=1",
     "num.partitions=1",
@@ -24,37 +24,37 @@ const OVERRIDES: &[&str] = &[
 const PATIENT: [ApiKey; 3] = [ApiKey::Fetch, ApiKey::JoinGroup, ApiKey::SyncGroup];
 
 fuzz_target!(|data: &[u8]| {
-    let mut pipeline = Pipeline::start(OVERRIDES).expect("a broker starts on an empty disk");
-    let mut sockets = [Some(pipeline.connect()), Some(pipeline.connect())];
+    let mut broker = Broker::start_in_turn(SETTINGS).expect("a broker starts on an empty disk");
+    let mut sockets = [Some(broker.connect().socket), Some(broker.connect().socket)];
     let mut sent = [Vec::new(), Vec::new()];
-    assert!(pipeline.settle(SECOND, STEPS_MAX), "an idle broker comes to rest");
+    assert!(broker.settle(SECOND, STEPS_MAX), "an idle broker comes to rest");
     let mut rest = data;
     while let Some((&head, tail)) = rest.split_first() {
         let (which, length) = (usize::from(head >> 7), usize::from(head & 0x7f));
         let (chunk, tail) = tail.split_at(length.min(tail.len()));
         rest = tail;
         let (Some(socket), Some(sent)) = (&mut sockets[which], sent.get_mut(which)) else { continue };
-        if write(&mut pipeline, socket, chunk) {
+        if write(&mut broker, socket, chunk) {
             sent.extend_from_slice(chunk);
         }
         drain(socket);
     }
-    assert!(pipeline.settle(SECOND, STEPS_MAX), "a broker spins over what it was sent");
+    assert!(broker.settle(SECOND, STEPS_MAX), "a broker spins over what it was sent");
     let may_wait = sent.iter().any(|sent| asks_to_wait(sent));
     for socket in sockets.iter_mut().flatten() {
         drain(socket);
         socket.shutdown_write();
     }
     for _ in 0..60 {
-        assert!(pipeline.settle(SECOND, STEPS_MAX), "a broker spins over a closed connection");
+        assert!(broker.settle(SECOND, STEPS_MAX), "a broker spins over a closed connection");
         sockets.iter_mut().flatten().for_each(drain);
     }
-    assert!(may_wait || pipeline.open_connections() == 0, "a connection is stuck");
-    serve(&mut pipeline);
+    assert!(may_wait || broker.open_connections() == 0, "a connection is stuck");
+    serve(&mut broker);
 });
 
 /// Writes all of a chunk; false if the broker has closed.
-fn write(pipeline: &mut Pipeline, socket: &mut ClientSocket, mut chunk: &[u8]) -> bool {
+fn write(broker: &mut Broker, socket: &mut ClientSocket, mut chunk: &[u8]) -> bool {
     for _ in 0..1_000 {
         if chunk.is_empty() {
             break;
@@ -64,7 +64,7 @@ fn write(pipeline: &mut Pipeline, socket: &mut ClientSocket, mut chunk: &[u8]) -
             Err(error) if error.kind() == ErrorKind::WouldBlock => drain(socket),
             Err(_) => return false,
         }
-        assert!(pipeline.settle(SECOND / 1_000, STEPS_MAX), "a broker spins over half a frame");
+        assert!(broker.settle(SECOND / 1_000, STEPS_MAX), "a broker spins over half a frame");
     }
     true
 }
@@ -88,12 +88,12 @@ fn asks_to_wait(mut bytes: &[u8]) -> bool {
 }
 
 /// A client that asks for ApiVersions is answered.
-fn serve(pipeline: &mut Pipeline) {
-    let mut socket = pipeline.connect();
-    pipeline.settle(SECOND, STEPS_MAX);
+fn serve(broker: &mut Broker) {
+    let mut socket = broker.connect().socket;
+    broker.settle(SECOND, STEPS_MAX);
     let frame = encode_request(ApiKey::ApiVersions, 0, 77, Some("bystander"), &ApiVersionsRequest::default());
     assert_eq!(socket.write(&frame.bytes).ok(), Some(frame.bytes.len()), "a new connection takes a small request");
-    pipeline.settle(SECOND, STEPS_MAX);
+    broker.settle(SECOND, STEPS_MAX);
     let mut buffer = [0; 4_096];
     let count = socket.read(&mut buffer).expect("a bystander is answered");
     assert!(count > 8 && buffer[4..8] == 77_i32.to_be_bytes(), "a bystander gets its own answer");

@@ -66,7 +66,7 @@ impl CrashPoints {
 
 /// A work of some hundred effects: what the seed draws, cut short, with clients that behave.
 fn short_plan(seed: u64) -> Plan {
-    let mut plan = Plan::from_seed(seed, Profile::Swarm, &Reduction::default());
+    let mut plan = Plan::from_seed(seed, Profile::Swarm, &Reduction::default(), false);
     plan.producers.truncate(1);
     for producer in &mut plan.producers {
         (producer.batches, producer.habits) = (producer.batches.min(BATCHES_MAX), Habits::none());

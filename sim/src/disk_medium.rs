@@ -151,8 +151,11 @@ impl Kernel {
         }
     }
 
+    /// What lies on a mirror has no use for a copy, and stays as it is.
     fn restore(&mut self, node: NodeId, path: &Path, files: &[(String, NodeId)], backup: Backup) {
-        for (name, id) in files {
+        let is_fragile = self.disk.is_fragile;
+        let is_lost = |name: &str| is_fragile(&path.join(name));
+        for (name, id) in files.iter().filter(|(name, _)| is_lost(name)) {
             let now = self.disk.file(*id).map(|inode| inode.data.clone()).unwrap_or_default();
             let old = backup.get(name).map(Vec::as_slice).unwrap_or_default();
             let same = now.iter().zip(old).take_while(|(now, old)| now == old).count();
@@ -160,11 +163,11 @@ impl Kernel {
             self.let_go(*id);
         }
         if let Some(directory) = self.disk.directory(node) {
-            directory.entries.clear();
+            directory.entries.retain(|name, _| !is_lost(name));
             directory.durable.clear();
             directory.pending.clear();
         }
-        for (name, bytes) in backup {
+        for (name, bytes) in backup.into_iter().filter(|(name, _)| is_lost(name)) {
             let file = self.disk.make(node, &name, &path.join(&name), false);
             self.disk.file(file).expect("it was just made").replace(bytes);
         }

@@ -21,6 +21,9 @@ const DRAWN_FEATURES: u64 = 16;
 /// So many runs of different seeds are kept for each feature.
 const PLACES_MAX: usize = 64;
 
+/// A run that has turned so often is long enough.
+const TURNS_MAX: usize = 8;
+
 /// Something that a run can reach.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Feature {
@@ -84,6 +87,9 @@ impl Explorer {
         let Some((scenario, at)) = parent else { return Scenario::new(self.profile, seed) };
         let mut child = (**scenario).clone();
         child.world.overrides.turns.retain(|turn| turn.after_ns < at.0);
+        if child.world.overrides.turns.len() >= TURNS_MAX {
+            return Scenario::new(self.profile, seed);
+        }
         child.world.overrides.turns.push(Turn { after_ns: at.0, seed });
         child
     }
@@ -97,10 +103,10 @@ impl Explorer {
         rarest.places.get(number(draw, rarest.places.len()))
     }
 
-    /// A scenario that was made here has had these features, each at this time first.
-    pub fn learn(&mut self, scenario: Scenario, features: impl IntoIterator<Item = (Feature, Instant)>) {
+    /// A scenario that was made here has had these features, each at this time first. Only as long as faults are about can another run go on from there.
+    pub fn learn(&mut self, scenario: Scenario, chaos_ns: u64, features: impl IntoIterator<Item = (Feature, Instant)>) {
         let scenario = Arc::new(scenario);
-        for (feature, at) in features {
+        for (feature, at) in features.into_iter().filter(|(_, at)| at.0 < chaos_ns) {
             let known = self.known.entry(feature).or_insert_with(|| {
                 self.features.push(feature);
                 Known::default()

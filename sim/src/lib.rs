@@ -12,7 +12,6 @@ pub mod checker; // what must be true of every run
 pub mod client; // hostile, deterministic clients of the broker
 pub mod crash_points; // a broker that goes down at every effect in turn
 pub mod panics; // the broker's are findings, all others shout
-pub mod pipeline; // a broker that takes bytes from a fuzzer
 pub mod deep_bug; // bugs of a known depth, to measure guidance by
 pub mod explore; // runs that go on from where something rare was reached
 pub mod run; // one seed from start to verdict
@@ -21,6 +20,7 @@ pub mod story; // a run as a page that people read
 pub mod shrink; // a smaller scenario with the same violation
 
 mod actor;
+mod broker; // one for somebody's own test
 mod broker_machine;
 mod client_socket;
 mod closing;
@@ -35,6 +35,7 @@ mod disk_state;
 mod errno;
 mod flaw;
 mod flight;
+mod heritage; // what another broker has left on the disk
 mod inode;
 mod kernel;
 mod ledger;
@@ -60,6 +61,7 @@ mod stream;
 mod watching;
 mod world;
 
+pub use broker::{Answer, Broker, BrokerError, CallError, Connection};
 pub use client_socket::{ClientReadiness, ClientSocket};
 pub use flaw::Flaw;
 pub use ledger::Destroyed;

@@ -20,6 +20,10 @@ use crate::world::Crash;
 pub(crate) const GARBAGE: u32 = 150;
 /// The client that knows what it must be told.
 const EXAMINER: u32 = 180;
+/// The client that looks records up by their time, at the end.
+pub(crate) const LAST_SEEKER: u32 = 203;
+/// What is added to the number of a client for each turn of the run before it came.
+const TURN_CLIENTS: u32 = 1_000;
 /// Operations of a client in a short run, at most.
 const SHORT_OPERATIONS_MAX: u32 = 3;
 /// In how many runs of a million every answer to one client is compared with a reference broker's, until something is wrong with the disk.
@@ -80,22 +84,55 @@ pub(crate) struct Plan {
     pub(crate) before_final_reading: Ending,
     /// Sockets that the broker may hold while faults are about.
     pub(crate) descriptors_max: Option<u64>,
+    /// Another broker has left a partition with an open transaction.
+    pub(crate) has_heritage: bool,
 }
 
 impl Plan {
     /// What the seed of a scenario draws, and what its reduction leaves of it.
     pub(crate) fn new(scenario: &Scenario) -> Plan {
-        let mut plan = Plan::from_seed(scenario.seed(), scenario.profile, &scenario.reduction);
+        let has_sound_network = scenario.has_sound_network();
+        let mut plan = Plan::from_seed(scenario.seed(), scenario.profile, &scenario.reduction, has_sound_network);
         plan.reduce(&scenario.reduction);
         plan
     }
 
-    pub(crate) fn from_seed(seed: u64, profile: Profile, reduction: &Reduction) -> Plan {
+    /// What a turn to `seed` at `now` adds to a run: clients with names of their own, crashes, and time.
+    pub(crate) fn of_turn(scenario: &Scenario, number: u32, seed: u64, now: Instant) -> Plan {
+        let mut plan = Plan::from_seed(seed, scenario.profile, &scenario.reduction, false);
+        let first = number * TURN_CLIENTS;
+        for producer in &mut plan.producers {
+            producer.client += first;
+            if producer.compression == CompressionType::Zstd {
+                // Those who read already may speak versions that have no word for it.
+                producer.compression = CompressionType::None;
+            }
+        }
+        plan.consumers.iter_mut().for_each(|consumer| consumer.client += first);
+        plan.members.iter_mut().for_each(|member| member.client += first);
+        plan.admin.iter_mut().for_each(|admin| admin.client += first);
+        (plan.examiner, plan.garbage) = (None, 0);
+        plan.crashes.iter_mut().for_each(|crash| crash.at = Instant(crash.at.0.saturating_add(now.0)));
+        plan.chaos_ns = plan.chaos_ns.saturating_add(now.0);
+        plan.reduce(&scenario.reduction);
+        plan
+    }
+
+    /// Takes up what a turn adds.
+    pub(crate) fn take_up(&mut self, added: Plan) {
+        self.members.extend(added.members);
+        self.admin = self.admin.or(added.admin);
+        self.crashes.extend(added.crashes);
+        self.crashes.sort_by_key(|crash| crash.at);
+        self.chaos_ns = self.chaos_ns.max(added.chaos_ns);
+    }
+
+    pub(crate) fn from_seed(seed: u64, profile: Profile, reduction: &Reduction, has_sound_network: bool) -> Plan {
         let draw = draw_config(seed, Site::RunShape, 0);
         // From 1 on, so that the names of a client and of a connection, which begins with its client's, never meet.
         let producers = u32::try_from(draw.part(0).between(1, 3)).unwrap_or(1);
         let consumers = draw.part(1).between(1, 2);
-        let layout = layout(seed, reduction);
+        let layout = layout(seed, reduction, has_sound_network);
         let has_little_memory = layout.config.get("queued.max.request.bytes").is_some();
         let has_early_upkeep = layout.config.get("log.initial.task.delay.ms").is_some();
         let has_garbage = has_little_memory || draw.part(2).happens(500_000);
@@ -124,6 +161,7 @@ impl Plan {
             end_of_chaos: ending(draw.part(5)),
             before_final_reading: ending(draw.part(6)),
             descriptors_max: draw.part(7).happens(100_000).then(|| draw.part(8).between(1, 3)),
+            has_heritage: draw.part(14).happens(100_000),
         };
         plan.scale(seed, profile);
         plan
@@ -187,6 +225,7 @@ impl Plan {
         self.end_of_chaos = if has(Simple::QuietEndOfChaos) { Ending::Nothing } else { self.end_of_chaos };
         self.before_final_reading = if has(Simple::QuietEnd) { Ending::Nothing } else { self.before_final_reading };
         self.descriptors_max = self.descriptors_max.filter(|_| !has(Simple::NoLimits));
+        self.has_heritage &= !has(Simple::NoLimits);
         self.chaos_ns = reduction.chaos_ns_max.map_or(self.chaos_ns, |most| self.chaos_ns.min(most));
     }
 
@@ -223,7 +262,7 @@ fn one_of<T: Copy>(draw: Draw, choices: &[T]) -> T {
 }
 
 /// How the broker of this seed is laid out. Limits are small, so that they are reached.
-fn layout(seed: u64, reduction: &Reduction) -> Layout {
+fn layout(seed: u64, reduction: &Reduction, has_sound_network: bool) -> Layout {
     let draw = draw_config(seed, Site::BrokerLayout, 0);
     let has = |simple| reduction.has(simple);
     let handlers = if has(Simple::OneHandler) { 1 } else { draw.part(1).between(1, 3) };
@@ -255,6 +294,10 @@ fn layout(seed: u64, reduction: &Reduction) -> Layout {
         ("connections.max.idle.ms", one_of(draw.part(8), &[None, None, None, Some(400)]), Simple::NoLimits),
         ("queued.max.request.bytes", one_of(draw.part(9), &[None, None, None, Some(20_000)]), Simple::NoLimits),
     ];
+    if has_sound_network && !has(Simple::NoLimits) {
+        // No client has so many at once, unless connections are lost on the way; one that is not counted out at its end has them soon.
+        overrides.push("max.connections.per.ip=6".to_string());
+    }
     let wanted = some.iter().filter(|(_, _, simple)| !has(*simple));
     overrides.extend(wanted.filter_map(|(key, value, _)| value.map(|value| format!("{key}={value}"))));
     let sources = Sources::new().with_overrides(overrides.iter().map(String::as_str));
@@ -319,6 +362,8 @@ fn consumer(seed: u64, client: u32, reads_zstd: bool) -> ConsumerProfile {
         client,
         reads_zstd,
         has_session: draw.part(8).happens(500_000),
+        takes_little: draw.part(10).happens(150_000),
+        reads_committed: draw.part(11).happens(300_000),
         asks_epoch_ends: draw.part(9).happens(500_000),
         wait_ms_max: one_of(draw.part(6), &[20, 100, 300]),
         bytes_min: one_of(draw.part(7), &[1, 1, 1_000]),
@@ -353,6 +398,8 @@ pub(crate) fn last_consumer() -> ConsumerProfile {
         wait_ms_max: 100,
         bytes_min: 1,
         has_session: true,
+        takes_little: false,
+        reads_committed: false,
         asks_epoch_ends: false,
         habits: Habits::none(),
     }

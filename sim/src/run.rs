@@ -3,20 +3,24 @@
 //!
 //! It must not know what a role or a client does in its step.
 
+mod faults_so_far; // what has struck, as far as it excuses anything
+mod lives; // the broker comes and goes
+mod stepping; // who can go on
+
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::path::Path;
 
 use klamm::marks::Mark;
 use klamm::types::Instant;
 
+use self::faults_so_far::{FaultsSoFar, is_fragile, takes_partitions_offline};
 use crate::broker_machine::BrokerMachine;
 use crate::checker::{History, Violation};
-use crate::client::{Admin, Client, ClientContext, Consumer, Examiner, Garbage, GroupMember, Producer};
+use crate::client::{Admin, Client, Consumer, Examiner, Garbage, GroupMember, Producer, Seeker};
 use crate::clock_faults::ClockFaults;
-use crate::keyed::{Fired, Site, SiteKind};
-use crate::panics::{Panic, unless_panicked};
-use crate::plan::{Ending, GARBAGE, Plan, last_admin, last_consumer, last_member};
+use crate::heritage;
+use crate::keyed::{Fired, Site};
+use crate::plan::{Ending, GARBAGE, LAST_SEEKER, Plan, last_admin, last_consumer, last_member};
 use crate::reduction::Simple;
 use crate::scenario::Scenario;
 use crate::scheduler::{Party, Scheduler};
@@ -35,16 +39,6 @@ const CALM_NS_MAX: u64 = 300 * SECOND;
 const STEP_NS: (u64, u64) = (200, 20_000);
 /// A run that takes more steps than this is stuck in a loop.
 const STEPS_MAX: u64 = 300_000;
-/// The most starts that faults may spoil; then the faults end.
-const FAILED_STARTS_MAX: u32 = 8;
-/// An orderly stop has answered everything within so much simulated time.
-const DRAIN_NS_MAX: u64 = 10 * SECOND;
-/// A broker that goes down in the middle of something does so before one of so many effects on the disk.
-const EFFECTS_MAX: u64 = 40;
-/// Turns in which only upkeep by the clock was done before the run counts as asleep.
-const UPKEEP_TURNS_MAX: u32 = 3;
-/// Steps that such a turn takes at most.
-const UPKEEP_STEPS_MAX: u64 = 6;
 
 /// What a run came to.
 #[derive(Debug)]
@@ -121,6 +115,12 @@ struct Run {
     seed: u64,
     world: World,
     plan: Plan,
+    /// Where the plans of later turns come from.
+    scenario: Scenario,
+    /// How many turns are behind.
+    turns: usize,
+    /// What was planned for each client so far.
+    operations: BTreeMap<u32, u32>,
     broker: Option<BrokerMachine>,
     clients: Vec<Seat>,
     history: History,
@@ -178,10 +178,12 @@ impl Run {
     fn with_plan(scenario: Scenario, plan: Plan) -> Run {
         let seed = scenario.seed();
         let is_in_turn = scenario.reduction.has(Simple::InTurn);
-        let options = scenario.world;
         let mut run = Run {
             seed,
-            world: World::new(options),
+            world: World::new(scenario.world.clone()),
+            operations: plan.operations(),
+            scenario,
+            turns: 0,
             broker: None,
             clients: Vec::new(),
             history: History::default(),
@@ -217,27 +219,30 @@ impl Run {
     }
 
     fn seat_clients(&mut self) {
-        for profile in self.plan.producers.clone() {
-            self.seat("producer", profile.client, Box::new(Producer::new(profile, TOPIC)));
-        }
-        for profile in self.plan.consumers.clone() {
-            self.seat("consumer", profile.client, Box::new(Consumer::new(profile, TOPIC)));
-        }
-        for profile in self.plan.members.clone() {
-            self.seat("member", profile.client, Box::new(GroupMember::new(profile, TOPIC)));
-        }
-        if let Some(profile) = self.plan.admin {
-            self.seat("admin", profile.client, Box::new(Admin::new(profile)));
-        }
-        if let Some(profile) = self.plan.examiner {
+        let plan = self.plan.clone();
+        self.seat_workers(&plan);
+        if let Some(profile) = plan.examiner {
             self.seat("examiner", profile.client, Box::new(Examiner::new(profile)));
         }
-        if self.plan.garbage > 0 {
-            self.seat(
-                "garbage",
-                GARBAGE,
-                Box::new(Garbage::new(GARBAGE, self.plan.garbage, self.plan.has_little_memory)),
-            );
+        if plan.garbage > 0 {
+            let garbage = Garbage::new(GARBAGE, plan.garbage, plan.has_little_memory);
+            self.seat("garbage", GARBAGE, Box::new(garbage));
+        }
+    }
+
+    /// Those who work, in whatever number.
+    fn seat_workers(&mut self, plan: &Plan) {
+        for profile in &plan.producers {
+            self.seat("producer", profile.client, Box::new(Producer::new(*profile, TOPIC)));
+        }
+        for profile in &plan.consumers {
+            self.seat("consumer", profile.client, Box::new(Consumer::new(*profile, TOPIC)));
+        }
+        for profile in &plan.members {
+            self.seat("member", profile.client, Box::new(GroupMember::new(*profile, TOPIC)));
+        }
+        if let Some(profile) = plan.admin {
+            self.seat("admin", profile.client, Box::new(Admin::new(profile)));
         }
     }
 
@@ -246,10 +251,11 @@ impl Run {
     }
 
     fn judge(&mut self) -> RunReport {
-        let operations = self.plan.operations();
+        if self.plan.has_heritage {
+            heritage::leave(&self.world, TOPIC);
+        }
         self.start();
-        let chaos_ends = Instant(self.plan.chaos_ns);
-        self.until(chaos_ends, |run| run.producers_are_done());
+        self.go_through_chaos();
         let chaos_ns = self.world.now().instant.0;
         self.end_chaos();
         self.finish();
@@ -262,6 +268,8 @@ impl Run {
             self.seat("admin", last_admin().client, Box::new(Admin::new(last_admin())));
         }
         self.seat("consumer", last_consumer().client, Box::new(Consumer::new(last_consumer(), TOPIC)));
+        self.finish();
+        self.seat("seeker", LAST_SEEKER, Box::new(Seeker::new(LAST_SEEKER, TOPIC)));
         self.finish();
         if let Some(broker) = self.broker.take() {
             // How the broker is put away is no part of the story.
@@ -280,11 +288,36 @@ impl Run {
             disk_effects: self.chaos_effects.unwrap_or(0),
             fired: self.world.fired(),
             marks: self.sightings.take(),
-            operations,
+            operations: std::mem::take(&mut self.operations),
             chaos_ns,
             checkpoints: self.world.trace_checkpoints(),
             violations: self.violations(),
         }
+    }
+
+    /// Faults are about until all is written, or their time is up. Each turn brings more of both.
+    fn go_through_chaos(&mut self) {
+        loop {
+            let turn = self.scenario.world.overrides.turns.get(self.turns).map(|turn| turn.after_ns.saturating_add(1));
+            let ends = Instant(turn.unwrap_or(self.plan.chaos_ns));
+            self.until(ends, |run| turn.is_none() && run.producers_are_done());
+            if turn.is_none() || self.is_over || self.is_calm {
+                return;
+            }
+            self.turn();
+        }
+    }
+
+    /// Takes up what the seed of a turn has planned.
+    fn turn(&mut self) {
+        let Some(turn) = self.scenario.world.overrides.turns.get(self.turns).copied() else { return };
+        self.turns += 1;
+        let number = u32::try_from(self.turns).unwrap_or(u32::MAX);
+        let added = Plan::of_turn(&self.scenario, number, turn.seed, self.world.now().instant);
+        tracing::info!(at = self.world.now().instant.0, seed = turn.seed, "another seed goes on");
+        self.operations.extend(added.operations());
+        self.seat_workers(&added);
+        self.plan.take_up(added);
     }
 
     fn violations(&mut self) -> Vec<Violation> {
@@ -297,7 +330,10 @@ impl Run {
         let needs_restart = self.world.fired().iter().any(|fault| takes_partitions_offline(fault.site));
         self.go_through(self.plan.end_of_chaos);
         self.calm_down();
-        if needs_restart && self.plan.end_of_chaos == Ending::Nothing {
+        // What struck the last start may have left a partition as it leaves one later.
+        let has_struck_start =
+            self.world.fired_since(self.faults_before).iter().any(|fault| takes_partitions_offline(fault.site));
+        if has_struck_start || needs_restart && self.plan.end_of_chaos == Ending::Nothing {
             self.go_through(Ending::Crash(Crash::Process));
         }
         if self.broker.is_none() {
@@ -377,394 +413,7 @@ impl Run {
         false
     }
 
-    /// Nobody can go on before something comes to its time: time jumps there, unless it is plain that somebody waits in vain.
-    fn sleep(&mut self, limit: Instant) {
-        let now = self.world.now().instant;
-        let broker = self.broker.as_ref();
-        let clients = self.clients.iter().filter_map(|seat| seat.deadline).min();
-        let crash = self.plan.crashes.first().map(|crash| crash.at).filter(|_| !self.is_calm);
-        let outside = [self.world.next_due(), clients, crash].into_iter().flatten().min();
-        let work = [outside, broker.and_then(BrokerMachine::next_work_due)].into_iter().flatten().min();
-        let next = [outside, broker.and_then(BrokerMachine::next_due)].into_iter().flatten().min();
-        if self.is_calm && !self.is_draining {
-            let soon = Instant(now.0.saturating_add(ANSWER_NS_MAX));
-            if work.is_some_and(|work| work <= soon) {
-                self.upkeep_turns = 0;
-            } else {
-                let only_upkeep = self.scheduler.steps().saturating_sub(self.upkeep_steps) <= UPKEEP_STEPS_MAX;
-                self.upkeep_turns = if only_upkeep { self.upkeep_turns + 1 } else { 0 };
-                self.upkeep_steps = self.scheduler.steps();
-            }
-            if next.is_none() || self.upkeep_turns > UPKEEP_TURNS_MAX {
-                return self.stuck("all sleep, nothing is on its way, and a client is not served");
-            }
-            let oldest = self.clients.iter().filter_map(|seat| seat.client.waits_since()).min();
-            let answered_by = oldest.map(|since| since.max(self.phase_began).0.saturating_add(ANSWER_NS_MAX));
-            if answered_by.is_some_and(|by| now.0 > by) {
-                return self.stuck("a request is not answered in time");
-            }
-        }
-        self.clocks.strike(&self.world);
-        let next = match self.clocks.paused_until(now) {
-            Some(until) => outside.into_iter().chain([until]).min(),
-            None => next.map(|next| self.clocks.fires_at(&self.world, next)),
-        };
-        self.world.advance_to(next.map_or(limit, |next| next.min(limit)));
-    }
-
-    fn runnable(&self, parties: &mut Vec<Party>) {
-        parties.clear();
-        let now = self.world.now().instant;
-        if self.clocks.paused_until(now).is_none() {
-            parties.extend(self.broker.iter().flat_map(|broker| broker.runnable().map(Party::Role)));
-        }
-        for (index, seat) in self.clients.iter().enumerate() {
-            if seat.is_awake || seat.deadline.is_some_and(|deadline| deadline <= now) {
-                parties.push(Party::Client { seat: index, number: seat.number });
-            }
-        }
-    }
-
-    /// Wakes the clients whose sockets have news.
-    fn hear_news(&mut self) {
-        while let Some(identity) = self.world.next_touched_client() {
-            let number = u32::try_from(identity >> 32).unwrap_or(0);
-            for seat in self.clients.iter_mut().filter(|seat| seat.number == number) {
-                seat.is_awake = true;
-            }
-        }
-    }
-
-    fn step_role(&mut self, number: usize) {
-        let Some(broker) = &mut self.broker else { return };
-        let stepped = broker.step(number);
-        if self.has_died() {
-            if stepped.is_err() {
-                // A panic on the way down is nobody's concern, but its locks are poisoned.
-                std::mem::forget(self.broker.take());
-            }
-            self.broker = None;
-            return self.start();
-        }
-        if let Err(panic) = stepped {
-            return self.panicked(panic);
-        }
-        if self.broker.as_ref().is_some_and(BrokerMachine::must_stop) {
-            let power = self.world.value(Site::StopStyle, 0).happens(500_000);
-            self.restart(if power { Crash::Power } else { Crash::Process });
-        }
-    }
-
-    fn panicked(&mut self, Panic { message, place }: Panic) {
-        self.history.violate(Violation::Panicked { message, place });
-        // Its locks are poisoned: dropping it would panic again.
-        std::mem::forget(self.broker.take());
-        self.is_over = true;
-    }
-
-    fn step_client(&mut self, index: usize) {
-        // Without a broker nobody listens; clients learn it like anyone else, when the next one has started.
-        let Some(broker) = self.broker.as_ref().map(BrokerMachine::address) else { return };
-        self.faults.take(&self.world);
-        let (is_calm, boot) = (self.is_calm, self.boot);
-        let is_network_sound = (is_calm || self.is_network_sound()) && !self.plan.layout.closes_idle;
-        let is_disk_sound = self.is_fresh || self.is_disk_sound();
-        let is_machine_sound = !self.faults.of_machine && self.plan.descriptors_max.is_none();
-        let network_faults = self.faults.of_network;
-        let history = &mut self.history;
-        let Some(seat) = self.clients.get_mut(index) else { return };
-        let mut context = ClientContext {
-            world: &self.world,
-            broker,
-            history,
-            is_calm,
-            boot,
-            is_network_sound,
-            network_faults,
-            is_disk_sound,
-            is_machine_sound,
-        };
-        seat.is_awake = false;
-        seat.deadline = seat.client.step(&mut context);
-    }
-
-    fn crash_if_due(&mut self) {
-        let now = self.world.now().instant;
-        if !self.is_calm && self.plan.crashes.first().is_some_and(|crash| crash.at <= now) {
-            let planned = self.plan.crashes.remove(0);
-            if planned.is_before_effect {
-                let effects = self.world.value(Site::CrashEffect, 0).between(1, EFFECTS_MAX);
-                self.arm(planned.crash, effects);
-            } else {
-                self.restart(planned.crash);
-            }
-        }
-    }
-
-    /// Whether nothing has struck so far that ends a connection.
-    fn is_network_sound(&self) -> bool {
-        self.faults.of_network == 0 && self.plan.descriptors_max.is_none()
-    }
-
-    /// Whether nothing has struck so far that is wrong with the disk.
-    fn is_disk_sound(&self) -> bool {
-        !self.faults.of_disk && self.plan.descriptors_max.is_none()
-    }
-
-    /// Lets the broker go down just before one of its next effects on the disk, in the middle of whatever has it.
-    fn arm(&mut self, crash: Crash, effects: u64) {
-        self.world.crash_before_effect(self.world.disk_effects() + effects, crash);
-        self.armed = Some(crash);
-    }
-
-    /// Whether the broker has gone down in the middle of what it did, which is noted.
-    fn has_died(&mut self) -> bool {
-        if self.world.crashes() == self.deaths {
-            return false;
-        }
-        let crash = self.armed.take().unwrap_or(Crash::Process);
-        tracing::info!(at = self.world.now().instant.0, ?crash, "the broker went down in the middle of a step");
-        self.note_death(crash);
-        true
-    }
-
-    fn note_death(&mut self, crash: Crash) {
-        self.deaths = self.world.crashes();
-        // What a failed sync should have written may be gone, even if only the process ends.
-        let fired = self.world.fired_since(self.faults_before);
-        if crash == Crash::Power || fired.iter().any(|fault| loses_unsynced(fault.site)) {
-            self.history.unsynced_lost();
-        }
-        self.note_destroyed();
-    }
-
-    /// Takes the disk's ledger into the history.
-    fn note_destroyed(&mut self) {
-        let destroyed = self.world.destroyed_since(self.destroyed);
-        self.destroyed += destroyed.len();
-        self.history.destroyed().take(TOPIC, &destroyed);
-    }
-
-    fn go_through(&mut self, ending: Ending) {
-        if self.is_over {
-            return;
-        }
-        match ending {
-            Ending::Nothing => {}
-            Ending::Crash(crash) => self.restart(crash),
-            Ending::Orderly => self.stop_in_order(),
-        }
-    }
-
-    /// What is in work is answered, everything is synced, and then the power is cut.
-    fn stop_in_order(&mut self) {
-        let boot = self.boot;
-        if let Some(Err(panic)) = self.broker.as_mut().map(BrokerMachine::begin_drain) {
-            return self.panicked(panic);
-        }
-        let limit = Instant(self.world.now().instant.0 + DRAIN_NS_MAX);
-        let is_drained = |run: &Run| run.boot != boot || run.broker.as_ref().is_none_or(BrokerMachine::is_drained);
-        self.is_draining = true;
-        let is_drained = self.until(limit, is_drained);
-        self.is_draining = false;
-        if self.is_over || self.boot != boot {
-            // It went down before it came to its end.
-            return;
-        }
-        self.faults.take(&self.world);
-        if !is_drained && self.is_network_sound() && self.is_disk_sound() {
-            let waiting = self.broker.iter().map(BrokerMachine::waits_for).collect();
-            self.history.violate(Violation::StopsInTheMiddle { waiting });
-        }
-        let stopped = self.broker.as_ref().map(|broker| unless_panicked(|| broker.shut_down()));
-        self.faults.take(&self.world);
-        if self.has_died() {
-            self.broker = None;
-            return self.start();
-        }
-        match stopped {
-            Some(Err(panic)) => return self.panicked(panic),
-            Some(Ok(Err(reason))) => {
-                if self.is_calm || self.is_disk_sound() {
-                    self.history.violate(Violation::DoesNotStop { reason });
-                }
-                self.go_down(Crash::Power);
-            }
-            Some(Ok(Ok(()))) | None => {
-                // What was synced in order survives the power cut that follows, also what no sync was asked for.
-                self.world.crash(Crash::Power);
-                self.broker = None;
-                self.deaths = self.world.crashes();
-                self.armed = None;
-                self.was_stopped_in_order = true;
-                self.note_destroyed();
-            }
-        }
-        self.start();
-    }
-
-    fn restart(&mut self, crash: Crash) {
-        self.go_down(crash);
-        self.start();
-    }
-
-    fn go_down(&mut self, crash: Crash) {
-        tracing::info!(at = self.world.now().instant.0, ?crash, "the broker goes down");
-        match self.broker.take() {
-            Some(broker) => broker.crash(crash),
-            None => self.world.crash(crash),
-        }
-        self.armed = None;
-        self.note_death(crash);
-    }
-
-    /// Starts the broker. A start that a fault has spoilt, or in the middle of which it went down, is tried again.
-    fn start(&mut self) {
-        for attempt in 0.. {
-            if self.is_over {
-                return;
-            }
-            self.boot += 1;
-            self.faults_before = self.world.fired_count();
-            self.arm_start(attempt);
-            let effects_before = self.world.disk_effects();
-            let started = unless_panicked(|| BrokerMachine::start(&self.world, &self.plan.layout));
-            if self.has_died() {
-                drop(started);
-                self.wait_to_start();
-                continue;
-            }
-            match started {
-                Ok(Ok(broker)) => {
-                    tracing::info!(at = self.world.now().instant.0, boot = self.boot, "the broker is up");
-                    if self.deaths > 0 {
-                        self.restart_effects.get_or_insert(self.world.disk_effects() - effects_before);
-                    }
-                    self.role_names = broker.names();
-                    self.broker = Some(broker);
-                    if !self.was_stopped_in_order {
-                        self.history.destroyed().recovered();
-                    }
-                    self.was_stopped_in_order = false;
-                    break;
-                }
-                Ok(Err(error)) if !self.is_start_excused() => {
-                    self.history.violate(Violation::DoesNotStart { reason: error.to_string() });
-                    self.is_over = true;
-                }
-                Ok(Err(error)) => {
-                    tracing::info!(at = self.world.now().instant.0, %error, "a fault has spoilt the start");
-                    self.fail_start(attempt);
-                }
-                Err(panic) => self.panicked(panic),
-            }
-        }
-        self.is_fresh = self.is_calm;
-        if self.is_calm {
-            self.world.let_live();
-            self.armed = None;
-        }
-        self.wake_all();
-    }
-
-    /// Whether a start may fail: a fault struck in it, or nothing can be written, or a sector is bad, which the operator replaces.
-    fn is_start_excused(&self) -> bool {
-        let has_fired = self.world.fired_count() > self.faults_before;
-        self.world.replace_bad_sectors() || self.world.is_disk_closed() || has_fired
-    }
-
-    /// Some starts come to an early end, also those that mend what an earlier end has left.
-    fn arm_start(&mut self, attempt: u32) {
-        if let Some(points) = &mut self.points {
-            if !points.is_empty() {
-                let (effects, crash) = points.remove(0);
-                self.arm(crash, effects);
-            }
-            return;
-        }
-        let draw = self.world.value(Site::StartCrash, 0);
-        if self.armed.is_none() && attempt < FAILED_STARTS_MAX && draw.happens(150_000) {
-            let crash = if draw.part(0).happens(600_000) { Crash::Power } else { Crash::Process };
-            self.arm(crash, draw.part(1).between(1, EFFECTS_MAX));
-        }
-    }
-
-    fn fail_start(&mut self, attempt: u32) {
-        if attempt >= FAILED_STARTS_MAX {
-            self.calm_down();
-        }
-        let power = self.world.value(Site::StopStyle, 1).happens(500_000);
-        self.go_down(if power { Crash::Power } else { Crash::Process });
-        self.wait_to_start();
-    }
-
-    fn wait_to_start(&mut self) {
-        let delay = self.world.value(Site::RestartDelay, 0).between(1_000, 20_000_000);
-        self.world.advance_to(Instant(self.world.now().instant.0 + delay));
-    }
-
-    fn wake_all(&mut self) {
-        self.clients.iter_mut().for_each(|seat| seat.is_awake = true);
-    }
-
     fn producers_are_done(&self) -> bool {
-        self.clients.iter().filter(|seat| seat.number < 100).all(|seat| seat.client.is_done())
+        self.clients.iter().filter(|seat| seat.kind == "producer").all(|seat| seat.client.is_done())
     }
-}
-
-/// Which kinds of faults have fired so far.
-#[derive(Debug, Default)]
-struct FaultsSoFar {
-    seen: usize,
-    /// Those that may end a connection.
-    of_network: u64,
-    /// One of the disk that the broker must tell somebody.
-    of_disk: bool,
-    /// One of the disk, the clocks or the machine, if only that something takes long.
-    of_machine: bool,
-}
-
-impl FaultsSoFar {
-    fn take(&mut self, world: &World) {
-        if world.fired_count() == self.seen {
-            return;
-        }
-        for Fired { site, .. } in world.fired_since(self.seen) {
-            self.seen += 1;
-            // A file that cannot be read in the middle of an answer ends the connection.
-            let is_of_network = site.number() < Site::AppendFails.number() || site == Site::ReadFails;
-            self.of_network += u64::from(is_of_network);
-            self.of_disk |= is_disk_fault(site);
-            self.of_machine |= site.number() >= Site::AppendFails.number() || is_disk_fault(site);
-        }
-    }
-}
-
-/// Faults of the disk that the broker must tell somebody.
-fn is_disk_fault(site: Site) -> bool {
-    let is_of_disk = (Site::AppendFails.number()..Site::WallJump.number()).contains(&site.number());
-    let is_shortage = matches!(site, Site::DescriptorsExhausted | Site::DescriptorLimit);
-    let is_only_slow = matches!(site, Site::SyncStalls | Site::SyncThrottled | Site::DiskSlow | Site::FileShortRead);
-    is_of_disk && matches!(site.kind(), SiteKind::Fault(_)) && !is_only_slow && site != Site::SpaceReturns
-        || is_shortage
-}
-
-/// Failed syncs after which what was not synced may be gone, even if only the process ends.
-fn loses_unsynced(site: Site) -> bool {
-    use Site::{ReadOnlyRemount, SyncErrorElsewhere, SyncFull, SyncLosesPages};
-    matches!(site, SyncLosesPages | SyncFull | SyncErrorElsewhere | ReadOnlyRemount)
-}
-
-/// Whether this fault may have left a partition that only a new start brings back.
-fn takes_partitions_offline(site: Site) -> bool {
-    is_disk_fault(site) && site != Site::AppendFull
-}
-
-/// Which files lie on the part of the disk that may lose what was synced: those of the topic that carry a checksum, or can be made again from
-/// those that do. What Kafka writes without a checksum (checkpoints, identities) and the broker's own logs lie on a mirror.
-fn is_fragile(path: &Path) -> bool {
-    let mut names = path.strip_prefix("/data").into_iter().flatten().filter_map(|name| name.to_str());
-    let is_of_topic = names.next().is_some_and(|folder| folder.starts_with(TOPIC));
-    let is_checked = |name: &str| [".log", ".index", ".timeindex", ".snapshot"].iter().any(|end| name.ends_with(end));
-    is_of_topic && names.next().is_none_or(is_checked)
 }

@@ -2,7 +2,7 @@
 //!
 //! It must not know how a run works.
 
-use crate::keyed::{Mode, Overrides, Swarm};
+use crate::keyed::{Mode, Overrides, Site, Swarm};
 use crate::reduction::Reduction;
 use crate::world::WorldOptions;
 
@@ -88,6 +88,13 @@ impl Scenario {
     /// Its seed.
     pub fn seed(&self) -> u64 {
         self.world.seed
+    }
+
+    /// Whether nothing ends a connection in a run of this seed. What was left out of its faults does not count, so that a capsule with few faults is
+    /// laid out as the run that it was made from.
+    pub(crate) fn has_sound_network(&self) -> bool {
+        let is_set = |site: &&Site| site.ends_connections() && self.world.overrides.may_fire(**site);
+        self.profile.swarm(self.seed()).has_sound_network() && Site::ALL.iter().find(is_set).is_none()
     }
 }
 

@@ -199,6 +199,11 @@ impl World {
         self.shared.lock().chance.value_at(key)
     }
 
+    /// Makes a fault fire this often from now on, in parts per million: all of them, it always fires; 0, it is over.
+    pub fn set_fault_rate(&self, site: Site, parts: u32) {
+        self.shared.lock().chance.set_rate(site, parts);
+    }
+
     /// The faults that fired so far, in order.
     pub fn fired(&self) -> Vec<Fired> {
         self.fired_since(0)

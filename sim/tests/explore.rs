@@ -17,9 +17,9 @@ fn hashes(seed: u64) -> Vec<u64> {
     let next = |_| {
         let scenario = explorer.next_scenario();
         let report = run(scenario.clone());
-        let middle = Instant(report.simulated_ns / 2);
+        let middle = Instant(report.chaos_ns / 2);
         let stages = (0..8).filter(|bit| report.hash >> bit & 1 == 1);
-        explorer.learn(scenario, stages.map(|stage| (Feature::Stage(stage), middle)));
+        explorer.learn(scenario, report.chaos_ns, stages.map(|stage| (Feature::Stage(stage), middle)));
         report.hash
     };
     (0..RUNS).map(next).collect()
@@ -35,8 +35,9 @@ fn one_seed_is_one_exploration() {
 fn a_child_is_its_parent_up_to_its_turn_and_another_run_from_there() {
     let mut explorer = Explorer::new(Profile::Short, 3);
     let parent = explorer.next_scenario();
-    let at = Instant(run(parent.clone()).simulated_ns / 2);
-    explorer.learn(parent.clone(), [(Feature::Stage(0), at)]);
+    let chaos_ns = run(parent.clone()).chaos_ns;
+    let at = Instant(chaos_ns / 2);
+    explorer.learn(parent.clone(), chaos_ns, [(Feature::Stage(0), at)]);
     let child = (0..RUNS).map(|_| explorer.next_scenario()).find(|child| !child.world.overrides.turns.is_empty());
     let child = child.expect("three runs of four have a parent");
     assert!(matches!(child.world.overrides.turns[..], [Turn { after_ns, .. }] if after_ns == at.0));

@@ -12,6 +12,7 @@ use super::answer_budget::TOO_LONG;
 use crate::env::Piece;
 use crate::protocol::{ApiKey, DecodeError, Decoder, Frame, FrameTooLong, Message, RequestHeader, encode_response};
 use crate::types::Ticket;
+use crate::zoo::{self, Bug};
 
 /// A request with a valid header.
 #[derive(Debug)]
@@ -65,7 +66,8 @@ impl ApiRequest {
 
 /// The answer to `ticket` that is this message, which has no holes.
 pub(crate) fn respond<'a, M: Message<'a>>(ticket: Ticket, message: &M) -> Answer {
-    respond_in(ticket, ticket.api_version, message)
+    let is_old = zoo::is(Bug::AnswerInOldVersion) && ticket.api_version > 5;
+    respond_in(ticket, if is_old { 5 } else { ticket.api_version }, message)
 }
 
 /// The answer in a version that is not the request's.

@@ -33,6 +33,7 @@ use crate::metadata::{
 };
 use crate::metrics::RareLines;
 use crate::types::{Now, PartitionIndex, TopicId, TopicPartition};
+use crate::zoo::{self, Bug};
 
 impl KafkaApis {
     /// Loads logs and metadata, and registers the broker. Waits for the disk.
@@ -224,5 +225,6 @@ fn introduce_broker(
         };
         register_broker(image, registration)
     })?;
-    controller.append_at_start(now, |image, _| elect_leaders(image, broker_id, was_clean))
+    let keeps_epochs = was_clean || zoo::is(Bug::EpochNotRaised);
+    controller.append_at_start(now, |image, _| elect_leaders(image, broker_id, keeps_epochs))
 }

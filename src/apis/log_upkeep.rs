@@ -93,8 +93,13 @@ impl KafkaApis {
 
     /// Answers what waits for data or for other members: the broker is about to stop. What waits for the disk is answered by the sync.
     pub fn drain(&self, now: Now) -> Vec<Completion> {
-        let mut completions = self.replica_manager.release_fetches(now);
-        completions.extend(self.groups.drain(now));
+        let mut completions = Vec::new();
+        if !zoo::is(Bug::DrainForgetsFetches) {
+            completions.extend(self.replica_manager.release_fetches(now));
+        }
+        if !zoo::is(Bug::DrainForgetsGroups) {
+            completions.extend(self.groups.drain(now));
+        }
         completions
     }
 

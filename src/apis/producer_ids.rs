@@ -4,6 +4,7 @@
 
 use crate::metadata::ProducerIdsBlock;
 use crate::types::{Instant, ProducerId};
+use crate::zoo::{self, Bug};
 
 /// What is left of a block, and the requests that wait for the next.
 #[derive(Debug)]
@@ -38,6 +39,9 @@ impl<R> ProducerIds<R> {
     pub(crate) fn refill(&mut self, block: &ProducerIdsBlock) -> Vec<R> {
         self.next = block.first.0;
         self.end = block.first.0 + block.size;
+        if zoo::is(Bug::IdsForTheFirst) {
+            self.waiting.truncate(1);
+        }
         self.take_waiting()
     }
 

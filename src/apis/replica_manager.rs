@@ -154,7 +154,8 @@ impl ReplicaManager {
             last_offset: appended.last_offset,
             log_start_offset: appended.log_start_offset,
             log_append_time: appended.log_append_time,
-            wants_sync: durability == Durability::Synced || appended.is_sync_due,
+            wants_sync: durability == Durability::Synced && !(appended.is_duplicate && zoo::is(Bug::RetryDoesNotWait))
+                || appended.is_sync_due,
         })
     }
 
@@ -247,7 +248,9 @@ impl ReplicaManager {
         let deadline = now.instant.after_ms(i64::from(wait_ms_max));
         let parked = self.fetches.watch(ticket, plan, keys, deadline);
         // Only now: the expiry role, once awake, must find it.
-        self.deadlines.add(deadline);
+        if !zoo::is(Bug::DeadlineUnannounced) {
+            self.deadlines.add(deadline);
+        }
         // Data may have come between the read and the watch: then nobody would come again.
         let mut completions = self.answered(now, self.fetches.complete_one(parked, |plan| plan.is_complete(self)));
         // So may the end of the broker: from then on nobody waits.
@@ -296,6 +299,7 @@ impl ReplicaManager {
         let tells_of_others = |log: &UnifiedLog| &*log.topic_partition().topic == GROUP_METADATA_TOPIC_NAME;
         let (mut wanted, with_all) = self.syncs.take();
         let with_all = with_all || wanted.values().any(|log| tells_of_others(log));
+        let with_all = with_all && !zoo::is(Bug::CommitSyncedAlone);
         if with_all {
             wanted.extend(self.unsynced().filter(|(_, log)| tells_of_others(log)));
         }

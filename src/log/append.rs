@@ -17,6 +17,7 @@ use crate::log::transaction_index::AbortedTransaction;
 use crate::log::unified_log::{LogState, LogStatus, UnifiedLog};
 use crate::marks::Mark;
 use crate::types::{Now, Offset, ProducerEpoch, ProducerId, WallTime};
+use crate::zoo::{self, Bug};
 
 /// Where an append comes from, which says how much of it is checked. Kafka's type of the same name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -201,7 +202,11 @@ impl UnifiedLog {
         let pieces: Vec<IoSlice<'_>> = append.pieces().map(IoSlice::new).collect();
         let Err(error) = active.append(&append.headers, &pieces, settings) else { return Ok(()) };
         let is_poisoned = matches!(error, DiskError::Poisoned { .. });
-        if is_poisoned || active.cut_back().is_err() {
+        if zoo::is(Bug::TornAppendStays) && !is_poisoned {
+            return Err(refusal(error));
+        }
+        let is_lost = zoo::is(Bug::FullDiskOffline) && matches!(error, DiskError::Full { .. });
+        if is_lost || is_poisoned || active.cut_back().is_err() {
             Mark::AppendEndsLog.reached();
             self.set_status(state, LogStatus::Offline);
             return Err(AppendError::Disk(error));
@@ -246,7 +251,7 @@ impl LogState {
         let entry = self.producers.entry(header.producer_id())?;
         let batch = entry.find_duplicate(header.producer_epoch(), header.base_sequence(), header.last_sequence())?;
         Some(AppendInfo {
-            base_offset: batch.first_offset(),
+            base_offset: if zoo::is(Bug::DuplicateElsewhere) { self.end.offset } else { batch.first_offset() },
             last_offset: batch.last_offset,
             log_start_offset: self.log_start,
             log_append_time: Some(WallTime(batch.timestamp)),

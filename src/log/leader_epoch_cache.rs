@@ -12,6 +12,7 @@ use crate::log::checkpoint_file::{format_checkpoint, path_beside, read_checkpoin
 use crate::log::error::LogError;
 use crate::marks::Mark;
 use crate::types::{LeaderEpoch, Offset};
+use crate::zoo::{self, Bug};
 
 /// The file's name.
 pub(super) const LEADER_EPOCH_CHECKPOINT: &str = "leader-epoch-checkpoint";
@@ -108,8 +109,9 @@ impl LeaderEpochCache {
         }
         Mark::EndOfOlderEpoch.reached();
         let (_, end) = self.starts.range(LeaderEpoch(epoch.0.checked_add(1)?)..).next()?;
-        let floor = self.starts.range(..=epoch).next_back().map_or(epoch, |(floor, _)| *floor);
-        Some((floor, *end))
+        let (floor, start) =
+            self.starts.range(..=epoch).next_back().map_or((epoch, *end), |(floor, start)| (*floor, *start));
+        Some((floor, if zoo::is(Bug::EpochEndsAtStart) { start } else { *end }))
     }
 
     /// The epoch to which `offset` belongs.

@@ -21,6 +21,7 @@ use crate::log::unified_log::{LoadedLog, LogOffsetMetadata};
 use crate::marks::Mark;
 use crate::record::RecordBatch;
 use crate::types::{Offset, WallTime};
+use crate::zoo::{self, Bug};
 
 type Segments = BTreeMap<Offset, LogSegment>;
 
@@ -100,6 +101,9 @@ impl LogLoader<'_> {
     /// Builds the indexes of segments again where they are missing, torn or wrong. Records are not cut off for that.
     fn rebuild_indexes(&self, segments: &mut Segments, files: &FolderFiles) -> Result<(), LogError> {
         let mut damaged = files.without_indexes.clone();
+        if !damaged.is_empty() && zoo::is(Bug::MissingIndexFatal) {
+            return Err(LogError::malformed(self.directory, "a segment has no index"));
+        }
         for (base, segment) in segments.iter_mut() {
             if !segment.has_sane_indexes()? {
                 damaged.insert(*base);
@@ -241,6 +245,9 @@ impl LogLoader<'_> {
         let expiration_ms = self.settings.producer_id_expiration_ms;
         producers.remove_useless_snapshots(log_start, end)?;
         producers.reload(log_start, end, self.now, expiration_ms)?;
+        if producers.end() == log_start && zoo::is(Bug::NoSnapshotNobody) {
+            producers.set_end(end);
+        }
         for offset in to_snapshot {
             if offset > producers.end() {
                 self.replay_segments(segments, producers, log_start, offset)?;

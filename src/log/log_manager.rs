@@ -22,6 +22,7 @@ use crate::log::settings::{LogManagerSettings, LogSettings};
 use crate::log::unified_log::{LogIdentity, UnifiedLog};
 use crate::marks::Mark;
 use crate::types::{Now, Offset, TopicId, TopicPartition};
+use crate::zoo::{self, Bug};
 
 type Logs = BTreeMap<TopicPartition, Arc<UnifiedLog>>;
 
@@ -481,7 +482,9 @@ impl LogManager {
         let loaded = loader.load()?;
         let topic_id = match partition_metadata_file::read(&*self.disk, &folder) {
             // A power cut came before the first sync, or the disk refused the file when the log was made: nothing durable is in it.
-            Err(LogError::Malformed { .. }) if !directory.was_clean || loaded.end.offset == Offset(0) => {
+            Err(LogError::Malformed { .. })
+                if !directory.was_clean || loaded.end.offset == Offset(0) && !zoo::is(Bug::EmptyFolderMalformed) =>
+            {
                 Mark::TopicIdUnknown.reached();
                 None
             }

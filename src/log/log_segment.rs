@@ -152,7 +152,8 @@ impl LogSegment {
     /// Takes one batch, which lies at the end of the noted ones, into the indexes.
     fn note_batch(&mut self, header: &BatchHeader, index_interval_bytes: u32) {
         let last_offset = header.last_offset();
-        if self.largest.is_none_or(|largest| header.max_timestamp() > largest.timestamp) {
+        let is_taken = zoo::is(Bug::TimestampsTakenInOrder);
+        if is_taken || self.largest.is_none_or(|largest| header.max_timestamp() > largest.timestamp) {
             self.largest = Some(TimestampOffset { timestamp: header.max_timestamp(), offset: last_offset });
         }
         if self.bytes == 0 {

@@ -9,6 +9,7 @@
 use crate::log::producer_state_entry::{BatchMetadata, NO_SEQUENCE, ProducerStateEntry};
 use crate::record::crc32c;
 use crate::types::{Offset, ProducerEpoch, ProducerId};
+use crate::zoo::{self, Bug};
 
 /// The only version of the format.
 const VERSION: i16 = 1;
@@ -45,6 +46,9 @@ pub(super) fn encode<'a>(producers: impl Iterator<Item = &'a ProducerStateEntry>
 fn batches_of(entry: &ProducerStateEntry) -> Vec<BatchMetadata> {
     let timestamp = entry.last_timestamp;
     let mut batches: Vec<BatchMetadata> = entry.batches().collect();
+    if zoo::is(Bug::SnapshotOfLastBatch) {
+        batches.drain(..batches.len().saturating_sub(1));
+    }
     match batches.last_mut() {
         Some(last) => last.timestamp = timestamp,
         None => batches.push(BatchMetadata {

@@ -134,7 +134,8 @@ impl ProducerStateManager {
 
     /// Remembers that a batch of a producer could not be written, if the producer is not known: any first sequence would do for it.
     pub(super) fn note_failed(&mut self, producer_id: ProducerId, epoch: ProducerEpoch, sequence: i32) {
-        if self.producers.contains_key(&producer_id) || self.failed.len() >= FAILED_PRODUCERS_MAX {
+        let is_known = self.producers.contains_key(&producer_id);
+        if is_known || self.failed.len() >= FAILED_PRODUCERS_MAX || zoo::is(Bug::FailedBatchForgotten) {
             return;
         }
         let failed = self.failed.entry(producer_id).or_insert((epoch, sequence));

@@ -104,7 +104,8 @@ impl UnifiedLog {
             high_watermark: state.high_watermark.offset,
             last_stable_offset: state.last_stable().offset,
             log_start_offset: state.log_start,
-            aborted_transactions: (isolation == FetchIsolation::TransactionCommitted).then(Vec::new),
+            aborted_transactions: (isolation == FetchIsolation::TransactionCommitted || zoo::is(Bug::AbortedToldToAll))
+                .then(Vec::new),
         };
         let mut after =
             state.segments.range(..=offset).next_back().map_or(Bound::Unbounded, |(base, _)| Bound::Included(*base));
@@ -276,6 +277,7 @@ impl ReadPlan {
         let to = from.saturating_add(bytes_max as u64);
         let to = match (to < first_end, first_batch_whole) {
             (false, _) => to,
+            (true, true) if zoo::is(Bug::LargeBatchWithheld) => from,
             (true, true) => {
                 Mark::FirstBatchTooLarge.reached();
                 first_end
@@ -299,7 +301,7 @@ impl ReadPlan {
         loop {
             let next = scanner.next_header();
             let is_plausible = matches!(&next, Ok(Some(batch)) if batch.header.base_offset() <= offset);
-            if std::mem::take(&mut is_from_index) && !is_plausible {
+            if std::mem::take(&mut is_from_index) && !is_plausible && !zoo::is(Bug::IndexBelieved) {
                 // The index leads astray: a wrong entry must not keep anybody from good records.
                 Mark::IndexLeadsAstray.reached();
                 scanner = BatchScanner::new(&*self.file, 0, self.to, LOOKUP_CHUNK_BYTES);

@@ -144,7 +144,7 @@ impl SearchPlan {
         let limits = ScanLimits { record_bytes_max: usize::MAX, body_bytes_max: DECOMPRESSED_BODY_BYTES_MAX };
         let offset_of =
             |record: &RecordSummary| Offset(batch.base_offset().0.saturating_add(record.offset_delta.into()));
-        let least = timestamp.saturating_add(i64::from(zoo::is(Bug::TimestampPassed)));
+        let least = timestamp.saturating_add(i64::from(zoo::is(Bug::TimeLookupExcludes)));
         let is_wanted = |record: &RecordSummary| record.timestamp >= least && offset_of(record) >= self.start;
         let found = find_record(batch, decompressor, limits, is_wanted).map_err(|_| ())?;
         Ok(found.map(|record| FoundTimestamp {

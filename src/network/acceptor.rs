@@ -13,6 +13,7 @@ use super::connection_quotas::{Admission, ConnectionQuotas};
 use crate::env::{Connection, Event, Listener, Selector, SocketOptions, Step, Token};
 use crate::marks::Mark;
 use crate::types::{Instant, Now};
+use crate::zoo::{self, Bug};
 
 /// The only socket of an Acceptor's selector.
 const LISTENER: Token = Token { index: 0, generation: 0 };
@@ -119,6 +120,10 @@ impl<S: Selector> Acceptor<S> {
             Err(error) => {
                 Mark::NoDescriptorToAccept.reached();
                 tracing::warn!(%error, "cannot accept a connection; trying again: is the limit of open files too low?");
+                if zoo::is(Bug::AcceptNotRetried) {
+                    self.may_have_more = false;
+                    return Step::Idle { until: None };
+                }
                 let until = now.instant.after(ACCEPT_RETRY);
                 self.retry_at = Some(until);
                 Step::Idle { until: Some(until) }

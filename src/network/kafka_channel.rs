@@ -116,7 +116,8 @@ impl<C: Connection> KafkaChannel<C> {
         debug_assert!(self.may_be_read(), "a muted channel is never read");
         let received = self.receive.read_from(&mut self.connection, scratch, frame_bytes_max, pool, budget_bytes)?;
         let is_one_frame = matches!(received, Received::Frame(_)) && zoo::is(Bug::EdgeReadOnce);
-        if matches!(received, Received::Blocked) || is_one_frame {
+        let holds_more = self.receive.is_unfinished() && zoo::is(Bug::BufferedFrameForgotten);
+        if matches!(received, Received::Blocked) || is_one_frame || holds_more {
             self.is_readable = false;
         }
         Ok(received)

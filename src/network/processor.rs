@@ -200,6 +200,9 @@ impl<S: Selector> Processor<S> {
         if is_news {
             self.heed_peer_state(event.token);
         }
+        if state == PeerState::Finished && zoo::is(Bug::FinishedPeerCut) {
+            return self.close(event.token, "the peer closed it");
+        }
         let writes_on = event.writable && !zoo::is(Bug::WritableEventIgnored);
         if writes_on && self.channels.get(event.token).is_some_and(KafkaChannel::is_sending) {
             self.write(event.token, now);

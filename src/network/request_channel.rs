@@ -10,6 +10,7 @@ use super::request::{Departure, Request, Response};
 use super::sync::{AtomicBool, Mutex, MutexGuard, Ordering, Receiver, Sender, TrySendError, bounded, unbounded};
 use crate::env::Wake;
 use crate::types::ProcessorId;
+use crate::zoo::{self, Bug};
 
 /// All queues. Processors put requests and take responses, handlers the other way round.
 pub struct RequestChannel {
@@ -82,7 +83,7 @@ impl RequestChannel {
     /// The next request. Whoever was refused is told that there is room.
     pub fn take(&self) -> Option<Request> {
         let request = self.requests.1.try_recv().ok()?;
-        if self.some_processor_was_refused.swap(false, Ordering::SeqCst) {
+        if self.some_processor_was_refused.swap(false, Ordering::SeqCst) && !zoo::is(Bug::QueueWakesNobody) {
             let refused = std::mem::take(&mut self.sleepers().refused_processors);
             for processor in refused {
                 self.wake_processor(processor);

@@ -29,6 +29,13 @@ impl AdminHistory {
         self.learn(name, Known::There { altered_to: None }, Known::Gone)
     }
 
+    /// It could be created, so it is not there; nor is it now.
+    pub(crate) fn could_be_created(&mut self, name: &str) -> Option<Violation> {
+        let violation = self.found(name, false);
+        self.topics.insert(name.to_owned(), Known::Gone);
+        violation
+    }
+
     /// It was deleted.
     pub(crate) fn deleted(&mut self, name: &str) -> Option<Violation> {
         self.learn(name, Known::Gone, Known::There { altered_to: None })

@@ -4,7 +4,7 @@
 //! recovery, which takes along what lies behind it in its partition; it may never be served as another one, only at a higher offset if what
 //! says where its batch begins is among the bytes: no checksum covers that. It must not know how the bytes came to be destroyed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::path::Path;
 
@@ -24,6 +24,8 @@ pub(crate) struct DestroyedRecords {
     moved: BTreeMap<i32, Vec<Range<i64>>>,
     /// Starts so far that found the logs in disorder and looked through them.
     recoveries: u32,
+    /// Partitions of whose indexes bytes were destroyed.
+    misled: BTreeSet<i32>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -32,12 +34,15 @@ struct DestroyedBatch {
     end: i64,
     /// Recoveries before it was destroyed.
     recoveries: u32,
+    /// So many recoveries had been when something was in its place again: one of them has cut it away, and what lay behind it.
+    replaced_after: Option<u32>,
 }
 
 impl DestroyedRecords {
     /// Takes note of what was destroyed in the partitions of a topic.
     pub(crate) fn take(&mut self, topic: &str, destroyed: &[Destroyed]) {
         for Destroyed { path, from, to, bytes, .. } in destroyed {
+            self.misled.extend(folder_of(path, topic));
             let Some(partition) = partition_of(path, topic) else { continue };
             let batches = self.batches.entry(partition).or_default();
             let mut position = 0;
@@ -45,7 +50,8 @@ impl DestroyedRecords {
             for batch in BatchIterator::new(bytes).map_while(Result::ok) {
                 let end = position + batch.total_bytes() as u64;
                 if position < *to && end > *from {
-                    let destroyed = DestroyedBatch { end: batch.next_offset().0, recoveries: self.recoveries };
+                    let (end, recoveries) = (batch.next_offset().0, self.recoveries);
+                    let destroyed = DestroyedBatch { end, recoveries, replaced_after: None };
                     batches.insert(batch.base_offset().0, destroyed);
                     if *from < position + BASE_OFFSET_BYTES {
                         let offsets = batch.base_offset().0..batch.next_offset().0;
@@ -62,7 +68,12 @@ impl DestroyedRecords {
         self.batches.get(&partition).is_some_and(|batches| !batches.is_empty())
     }
 
-    /// A start has looked through the logs: what it found destroyed is cut away, and with it what lay behind.
+    /// Whether a look-up by time may be led astray: no checksum covers what a time index says.
+    pub(crate) fn may_mislead(&self, partition: i32) -> bool {
+        self.misled.contains(&partition)
+    }
+
+    /// A start has looked through the logs, from their recovery points on.
     pub(crate) fn recovered(&mut self) {
         self.recoveries += 1;
     }
@@ -72,17 +83,26 @@ impl DestroyedRecords {
         self.recoveries
     }
 
-    /// Whether a record that was there after so many recoveries need not be served: it was destroyed, or lay behind one that was when the next
-    /// recovery came by. What was written later is not taken along by anything.
-    pub(crate) fn excuses(&self, partition: i32, offset: i64, recoveries: u32) -> bool {
-        let mut before = self.batches.get(&partition).into_iter().flat_map(|batches| batches.range(..=offset));
-        before.any(|(_, destroyed)| recoveries <= destroyed.recoveries)
+    /// This offset was written or read when there had been so many recoveries.
+    pub(crate) fn served(&mut self, partition: i32, offset: i64, recoveries: u32) {
+        let before = self.batches.get_mut(&partition).into_iter().flat_map(|batches| batches.range_mut(..=offset));
+        for (_, destroyed) in before.filter(|(_, batch)| batch.end > offset && batch.recoveries < recoveries) {
+            destroyed.replaced_after = Some(destroyed.replaced_after.map_or(recoveries, |least| least.min(recoveries)));
+        }
     }
 
-    /// Whether a reader may find none of these offsets: some of them were destroyed.
+    /// Whether a record that was there after so many recoveries need not be served: it was destroyed, or lay behind one that was and that some recovery
+    /// came across, the next or, if that began behind it, a later one. What came when that one was replaced is not taken along by anything.
+    pub(crate) fn excuses(&self, partition: i32, offset: i64, recoveries: u32) -> bool {
+        let mut before = self.batches.get(&partition).into_iter().flat_map(|batches| batches.range(..=offset));
+        before.any(|(_, destroyed)| destroyed.replaced_after.is_none_or(|least| recoveries < least))
+    }
+
+    /// Whether a reader may find none of these offsets: some of them were destroyed, or a batch before them went on to higher ones.
     pub(crate) fn excuses_gap(&self, partition: i32, offsets: Range<i64>) -> bool {
         let mut before = self.batches.get(&partition).into_iter().flat_map(|batches| batches.range(..offsets.end));
-        before.any(|(_, destroyed)| destroyed.end > offsets.start)
+        let has_moved = |moved: &Vec<Range<i64>>| moved.iter().any(|moved| moved.start < offsets.end);
+        before.any(|(_, destroyed)| destroyed.end > offsets.start) || self.moved.get(&partition).is_some_and(has_moved)
     }
 
     /// Whether a record may be found at a higher offset than its own: where its batch says that it begins was destroyed.
@@ -100,6 +120,11 @@ impl DestroyedRecords {
 /// The partition of the topic whose records lie in a file; `None` if none do.
 fn partition_of(path: &Path, topic: &str) -> Option<i32> {
     path.extension().filter(|extension| *extension == "log")?;
+    folder_of(path, topic)
+}
+
+/// The partition of the topic to which a file belongs.
+fn folder_of(path: &Path, topic: &str) -> Option<i32> {
     let folder = path.parent()?.file_name()?.to_str()?;
     folder.strip_prefix(topic)?.strip_prefix('-')?.parse().ok()
 }
@@ -135,7 +160,7 @@ mod tests {
     #[test]
     fn a_destroyed_byte_destroys_the_records_of_its_batch_and_excuses_those_behind_it() {
         let one = segment(1).len() as u64;
-        let records = taken("/data/events-1/00000000000000000000.log", one + 5, one + 6);
+        let records = taken("/data/events-1/00000000000000000000.log", one + 20, one + 21);
         assert!(!records.excuses(1, 1, 0) && records.excuses(1, 2, 0) && records.excuses(1, 4, 0));
         assert!(!records.excuses(0, 2, 0), "another partition");
         assert!(records.excuses_gap(1, 0..3) && !records.excuses_gap(1, 0..2) && !records.excuses_gap(1, 4..6));
@@ -146,11 +171,21 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_after_the_next_recovery_is_not_excused() {
+    fn what_came_when_a_destroyed_batch_was_replaced_is_not_excused() {
         let mut records = taken("/data/events-1/00000000000000000000.log", 5, 6);
-        assert!(records.excuses(1, 9, records.recoveries()));
         records.recovered();
-        assert!(records.excuses(1, 9, 0) && !records.excuses(1, 9, records.recoveries()));
+        assert!(records.excuses(1, 9, 0) && records.excuses(1, 9, 1), "the recovery may have begun behind it");
+        records.served(1, 0, 0);
+        assert!(records.excuses(1, 9, 1), "that was before the recovery");
+        records.served(1, 1, 1);
+        assert!(records.excuses(1, 9, 0) && !records.excuses(1, 9, 1));
+    }
+
+    #[test]
+    fn where_a_batch_has_moved_to_higher_offsets_a_reader_finds_a_gap() {
+        let records = taken("/data/events-1/00000000000000000000.log", 5, 6);
+        assert!(records.excuses_gap(1, 2..16_777_216));
+        assert!(!records.excuses_gap(0, 2..16_777_216));
     }
 
     #[test]

@@ -20,7 +20,10 @@ impl std::fmt::Display for CommitId {
 struct Commit {
     partition: i32,
     offset: i64,
+    leader_epoch: i32,
     sent: u64,
+    /// The start of the broker that it was sent to.
+    boot: u32,
     /// Somebody had been told of a later generation when it was sent.
     is_stale: bool,
     outcome: CommitOutcome,
@@ -98,12 +101,18 @@ impl GroupHistory {
         boot == self.generation.0 && generation < self.generation.1
     }
 
-    /// A commit is sent.
-    pub(crate) fn committing(&mut self, partition: i32, offset: i64, (boot, generation): (u32, i32)) -> CommitId {
+    /// A commit of an offset with its leader epoch is sent.
+    pub(crate) fn committing(
+        &mut self,
+        partition: i32,
+        (offset, leader_epoch): (i64, i32),
+        (boot, generation): (u32, i32),
+    ) -> CommitId {
         let sent = self.tick();
         let is_stale = self.is_stale(boot, generation);
         let outcome = CommitOutcome::Unknown;
-        self.commits.insert(CommitId(sent), Commit { partition, offset, sent, is_stale, outcome });
+        let commit = Commit { partition, offset, leader_epoch, sent, boot, is_stale, outcome };
+        self.commits.insert(CommitId(sent), commit);
         CommitId(sent)
     }
 
@@ -126,25 +135,33 @@ impl GroupHistory {
         }
     }
 
-    /// A fetch that was sent at tick `began` found this. Says whether it is a commit that was acknowledged.
-    pub(crate) fn fetched(&mut self, began: u64, partition: i32, offset: i64, name: &str) -> Result<bool, Violation> {
+    /// A fetch that was sent at tick `began` found this; old ones are not told the leader epoch. Says whether it is a commit that was acknowledged.
+    pub(crate) fn fetched(
+        &mut self,
+        began: u64,
+        partition: i32,
+        (offset, leader_epoch): (i64, Option<i32>),
+        name: &str,
+    ) -> Result<bool, Violation> {
         self.judged.insert(partition, began);
         let found = self.commits.iter().find(|(id, _)| id.to_string() == name).map(|(_, commit)| commit);
+        let is_other_epoch = |epoch: i32| leader_epoch.is_some_and(|told| told != epoch);
         let is_foreign = match found {
-            Some(found) => found.partition != partition || found.offset != offset,
-            None => offset != -1,
+            Some(found) => (found.partition, found.offset) != (partition, offset) || is_other_epoch(found.leader_epoch),
+            None => offset != -1 || is_other_epoch(-1),
         };
         if is_foreign || found.is_some_and(|found| found.outcome == CommitOutcome::Refused) {
             return Err(Violation::ForeignCommit { partition, offset });
         }
-        // One without an answer may take effect at any time. One that was answered is over, and gives way to all that were sent later.
-        let since = match found {
-            Some(found) => found.acknowledged(),
-            None => Some(0),
+        // One that was answered is over, and gives way to all that were sent later. One without an answer may take effect as long as the broker is up
+        // that it was sent to, and gives way to those of later starts.
+        let gives_way_to = |commit: &Commit| match found {
+            Some(found) => found.acknowledged().map_or(commit.boot > found.boot, |at| commit.sent > at),
+            None => true,
         };
         let newer = self.commits.values().find(|commit| {
             let is_settled = commit.acknowledged().is_some_and(|at| at < began);
-            commit.partition == partition && is_settled && since.is_some_and(|since| commit.sent > since)
+            commit.partition == partition && is_settled && gives_way_to(commit)
         });
         match newer {
             Some(newer) => {
@@ -177,40 +194,54 @@ mod tests {
     #[test]
     fn an_acknowledged_commit_must_be_found_until_a_later_one_takes_its_place() {
         let mut history = GroupHistory::default();
-        let first = history.committing(0, 5, (1, 1));
+        let first = history.committing(0, (5, 3), (1, 1));
         assert_eq!(history.committed(first), None);
         let began = history.tick();
-        assert!(history.fetched(began, 0, -1, "").is_err());
-        assert_eq!(history.fetched(began, 0, 5, &first.to_string()), Ok(true));
-        let second = history.committing(0, 6, (1, 1));
+        assert!(history.fetched(began, 0, (-1, Some(-1)), "").is_err());
+        assert_eq!(history.fetched(began, 0, (5, Some(3)), &first.to_string()), Ok(true));
+        let second = history.committing(0, (6, 3), (1, 1));
         let began = history.tick();
-        assert_eq!(history.fetched(began, 0, 5, &first.to_string()), Ok(true));
-        assert_eq!(history.fetched(began, 0, 6, &second.to_string()), Ok(false));
+        assert_eq!(history.fetched(began, 0, (5, Some(3)), &first.to_string()), Ok(true));
+        assert_eq!(history.fetched(began, 0, (6, Some(3)), &second.to_string()), Ok(false));
         assert_eq!(history.committed(second), None);
         let began = history.tick();
-        assert!(history.fetched(began, 0, 5, &first.to_string()).is_err());
+        assert!(history.fetched(began, 0, (5, Some(3)), &first.to_string()).is_err());
+    }
+
+    #[test]
+    fn a_commit_without_an_answer_gives_way_to_one_of_a_later_start() {
+        let mut history = GroupHistory::default();
+        let unanswered = history.committing(0, (5, 3), (1, 1));
+        let same_start = history.committing(0, (6, 3), (1, 1));
+        assert_eq!(history.committed(same_start), None);
+        let began = history.tick();
+        assert_eq!(history.fetched(began, 0, (5, Some(3)), &unanswered.to_string()), Ok(false), "it came late");
+        let later_start = history.committing(0, (7, 3), (2, 1));
+        assert_eq!(history.committed(later_start), None);
+        let began = history.tick();
+        assert!(history.fetched(began, 0, (5, Some(3)), &unanswered.to_string()).is_err());
     }
 
     #[test]
     fn what_was_refused_or_never_committed_may_not_be_found() {
         let mut history = GroupHistory::default();
-        let refused = history.committing(0, 5, (1, 1));
+        let refused = history.committing(0, (5, 3), (1, 1));
         history.refused(refused);
         let began = history.tick();
-        assert!(history.fetched(began, 0, 5, &refused.to_string()).is_err());
-        assert!(history.fetched(began, 0, 7, "").is_err());
-        assert_eq!(history.fetched(began, 0, -1, ""), Ok(false));
+        assert!(history.fetched(began, 0, (5, Some(3)), &refused.to_string()).is_err());
+        assert!(history.fetched(began, 0, (7, Some(3)), "").is_err());
+        assert_eq!(history.fetched(began, 0, (-1, Some(-1)), ""), Ok(false));
     }
 
     #[test]
     fn an_acknowledged_commit_must_be_looked_for_at_the_end() {
         let mut history = GroupHistory::default();
-        let commit = history.committing(0, 5, (1, 1));
+        let commit = history.committing(0, (5, 3), (1, 1));
         assert!(history.verdict().is_empty(), "nobody knows what became of it");
         assert_eq!(history.committed(commit), None);
         assert_eq!(history.verdict().len(), 1);
         let began = history.tick();
-        assert_eq!(history.fetched(began, 0, 5, &commit.to_string()), Ok(true));
+        assert_eq!(history.fetched(began, 0, (5, Some(3)), &commit.to_string()), Ok(true));
         assert!(history.verdict().is_empty());
     }
 
@@ -218,9 +249,9 @@ mod tests {
     fn a_commit_of_an_older_generation_may_not_be_acknowledged() {
         let mut history = GroupHistory::default();
         history.joined(1, 2);
-        let stale = history.committing(0, 5, (1, 1));
+        let stale = history.committing(0, (5, 3), (1, 1));
         assert!(history.committed(stale).is_some());
-        let of_a_new_start = history.committing(0, 5, (2, 1));
+        let of_a_new_start = history.committing(0, (5, 3), (2, 1));
         assert_eq!(history.committed(of_a_new_start), None);
     }
 

@@ -2,7 +2,7 @@
 //!
 //! It must not know the broker. Sends fall into three classes: acknowledged, refused, unknown; everything is stated over those.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::Violation;
 use super::admin_history::AdminHistory;
@@ -77,6 +77,8 @@ pub struct Seen {
     pub high_watermark: i64,
     /// When it was asked for. The answer may have been on its way while something was lost.
     pub era: Era,
+    /// Its time.
+    pub timestamp: i64,
 }
 
 /// What had happened to the disk by some moment.
@@ -105,6 +107,8 @@ pub struct History {
     read_at: BTreeMap<Value, ReadAt>,
     /// What the last, whole reading found: by partition and offset.
     final_reads: BTreeMap<(i32, i64), Value>,
+    /// The time of each of them.
+    final_times: BTreeMap<(i32, i64), i64>,
     is_final: bool,
     losses: u32,
     groups: GroupHistory,
@@ -152,7 +156,7 @@ impl History {
 
     /// Notes a record that a consumer read where it expected the offset `expected`.
     pub(crate) fn seen(&mut self, seen: Seen, expected: i64, value: Option<Value>) {
-        let Seen { client, partition, epoch, offset, high_watermark, era } = seen;
+        let Seen { client, partition, epoch, offset, high_watermark, era, timestamp } = seen;
         // What was destroyed may be missing.
         if offset != expected && !self.destroyed.excuses_gap(partition, expected..offset) {
             self.violate(Violation::Gap { client, partition, offset, expected });
@@ -165,9 +169,35 @@ impl History {
         if before != value {
             self.violate(Violation::OffsetChanged { partition, offset, before, after: value });
         }
+        self.destroyed.served(partition, offset, era.recoveries);
         self.read_at.entry(value).or_insert(ReadAt { partition, offset, era });
         if self.is_final {
             self.final_reads.insert((partition, offset), value);
+            self.final_times.insert((partition, offset), timestamp);
+        }
+    }
+
+    /// Notes the mark of an ended transaction.
+    pub(crate) fn marked(&mut self, partition: i32, offset: i64, timestamp: i64) {
+        if self.is_final {
+            self.final_times.insert((partition, offset), timestamp);
+        }
+    }
+
+    /// The times of all that the last reading has found, and the partitions that had something.
+    pub(crate) fn times(&self) -> (Vec<i64>, Vec<i32>) {
+        let partitions: BTreeSet<i32> = self.final_times.keys().map(|(partition, _)| *partition).collect();
+        (self.final_times.values().copied().collect(), partitions.into_iter().collect())
+    }
+
+    /// The broker says which record of a partition is the first, by offset, that is not older than `timestamp`, and its time.
+    pub(crate) fn sought(&mut self, partition: i32, timestamp: i64, found: (i64, i64)) {
+        let its = self.final_times.range((partition, 0)..=(partition, i64::MAX));
+        let first = its.map(|((_, offset), time)| (*offset, *time)).find(|(_, time)| *time >= timestamp);
+        let expected = first.unwrap_or((-1, -1));
+        if found != expected && !self.destroyed.may_mislead(partition) {
+            let (expected, found) = (expected.0, found.0);
+            self.violate(Violation::SoughtInVain { partition, timestamp, expected, found });
         }
     }
 

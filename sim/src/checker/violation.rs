@@ -59,6 +59,10 @@ pub enum Violation {
     EpochEndsEarly { client: u32, partition: i32, read: i64, end: i64 },
     #[error("L2: offset {offset} of partition {partition} holds bytes that nobody wrote")]
     Foreign { partition: i32, offset: i64 },
+    #[error(
+        "L14: of partition {partition}, {expected} is the first offset from time {timestamp} on, and {found} was told"
+    )]
+    SoughtInVain { partition: i32, timestamp: i64, expected: i64, found: i64 },
     #[error("L13: the batch at offset {offset} of partition {partition} was served with a wrong checksum")]
     DamagedBatch { partition: i32, offset: i64 },
     #[error("G1: partition {partition} belongs in generation {generation} to {first} and to {second}")]
@@ -85,18 +89,32 @@ pub enum Violation {
     CannotLeave { client: u32, member: String, error: ErrorCode },
     #[error("G6: member {member} was expelled {silent_ms} ms after it was heard, before its session was over")]
     Expelled { member: String, silent_ms: u64 },
+    #[error("G7: member {member} waited {waited_ms} ms for the others and was then unknown")]
+    WaitedInVain { member: String, waited_ms: u64 },
     #[error("T1: a request of client {client} was answered as timed out before its time")]
     ExpiredEarly { client: u32 },
+    #[error("T2: a fetch of client {client} was answered without anything {early_ns} ns before its time")]
+    AnsweredEarly { client: u32, early_ns: u64 },
     #[error("M1: that topic {name} is there is {is_there}, and the client was told otherwise")]
     TopicNotAsTold { name: String, is_there: bool },
     #[error("M2: topic {name} was configured with {told} and has {found:?}")]
     ConfigNotAsTold { name: String, told: u32, found: Option<String> },
+    #[error("X1: client {client}, which reads everything, was told of aborted transactions in partition {partition}")]
+    AbortedTold { client: u32, partition: i32 },
+    #[error("M3: what was asked about topic {name} came to {error:?} while nothing was wrong")]
+    NotDone { name: String, error: ErrorCode },
+    #[error("M4: topic {name} was asked about and is not in the answer")]
+    Unmentioned { name: String },
     #[error("N1: an answer on connection {connection:#x} that nobody asked for")]
     UnaskedAnswer { connection: u64 },
     #[error("N1: an answer on connection {connection:#x} that is not the next one's")]
     AnswerOutOfOrder { connection: u64 },
     #[error("N6: connection {connection:#x} of a well-behaved client was closed while nothing was wrong")]
     ClosedWithoutCause { connection: u64 },
+    #[error(
+        "N7: connection {connection:#x} was closed before its last requests were answered, while nothing was wrong"
+    )]
+    Unanswered { connection: u64 },
     #[error("N9: client {client} got an answer that cannot be read")]
     UnreadableAnswer { client: u32 },
     #[error("D2: {api} version {version} is not answered as by the reference broker: {difference}")]
@@ -129,7 +147,9 @@ impl Violation {
             Violation::DoesNotStart { reason } | Violation::DoesNotStop { reason } => {
                 format!("{invariant}: {} {}", self.variant(), without_numbers(reason))
             }
-            Violation::RefusedWithoutCause { error, .. } | Violation::CannotLeave { error, .. } => {
+            Violation::RefusedWithoutCause { error, .. }
+            | Violation::CannotLeave { error, .. }
+            | Violation::NotDone { error, .. } => {
                 format!("{invariant}: {} {error:?}", self.variant())
             }
             Violation::SequenceBroken { error: what, .. } | Violation::WentBack { what, .. } => {
@@ -163,10 +183,13 @@ impl Violation {
             | Violation::AboveHighWatermark { client, .. }
             | Violation::EpochEndsEarly { client, .. }
             | Violation::CannotLeave { client, .. }
+            | Violation::AnsweredEarly { client, .. }
+            | Violation::AbortedTold { client, .. }
             | Violation::UnreadableAnswer { client } => Some(*client),
             Violation::UnaskedAnswer { connection }
             | Violation::AnswerOutOfOrder { connection }
-            | Violation::ClosedWithoutCause { connection } => u32::try_from(connection >> 32).ok(),
+            | Violation::ClosedWithoutCause { connection }
+            | Violation::Unanswered { connection } => u32::try_from(connection >> 32).ok(),
             _ => None,
         }
     }

@@ -26,6 +26,8 @@ const TOPIC_RESOURCE: i8 = 2;
 const KEY: &str = "retention.ms";
 /// The versions of Metadata that can ask for a topic without creating it.
 const LOOKS_ONLY: std::ops::RangeInclusive<i16> = 4..=i16::MAX;
+/// The first version in which the numbers of a topic can be left to the broker.
+const DEFAULTS_FROM: i16 = 4;
 const PACE_NS_MAX: u64 = 20_000_000;
 
 /// What one admin is like in one run.
@@ -41,7 +43,11 @@ pub(crate) struct AdminProfile {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Task {
     Create,
+    /// Whether it could be created.
+    Validate,
     Alter(u32),
+    /// Into what no broker takes.
+    AlterBadly,
     Delete,
     /// Which topics there are.
     List,
@@ -56,6 +62,10 @@ pub(crate) struct Admin {
     task: Task,
     /// A change is on its way.
     is_open: bool,
+    /// The topic is created once more, since the first answer was lost. It is not deleted: the first request may still come.
+    is_again: bool,
+    /// The topics that the open question is about, if it only looks.
+    asked: Vec<String>,
     /// Counts the topics of which it has made changes.
     topic: u32,
     rounds_left: u32,
@@ -69,6 +79,8 @@ impl Admin {
             link: Link::new(profile.client, profile.habits),
             task: if profile.rounds == 0 { Task::List } else { Task::Create },
             is_open: false,
+            is_again: false,
+            asked: Vec::new(),
             topic: 0,
             rounds_left: profile.rounds,
             is_done: false,
@@ -83,14 +95,22 @@ impl Admin {
         let name = self.name();
         self.is_open = !matches!(self.task, Task::List | Task::Describe);
         match self.task {
-            Task::Create => {
-                let topic =
-                    CreatableTopic { name: &name, num_partitions: 1, replication_factor: 1, ..Default::default() };
-                let request = CreateTopicsRequest { topics: vec![topic], ..Default::default() };
-                connection.send(context, connection.api(context, ApiKey::CreateTopics, &ANY), &request, true);
+            Task::Create | Task::Validate => {
+                let api = connection.api(context, ApiKey::CreateTopics, &ANY);
+                // Some leave the numbers to the broker (KIP-464).
+                let count: i16 = if self.topic.is_multiple_of(2) || api.1 < DEFAULTS_FROM { 1 } else { -1 };
+                let topic = CreatableTopic {
+                    name: &name,
+                    num_partitions: count.into(),
+                    replication_factor: count,
+                    ..Default::default()
+                };
+                let validate_only = self.task == Task::Validate;
+                let request = CreateTopicsRequest { topics: vec![topic], validate_only, ..Default::default() };
+                connection.send(context, api, &request, true);
             }
-            Task::Alter(value) => {
-                let value = value.to_string();
+            Task::Alter(_) | Task::AlterBadly => {
+                let value = if let Task::Alter(value) = self.task { value.to_string() } else { "soon".to_string() };
                 let configs = vec![AlterableConfig { name: KEY, config_operation: 0, value: Some(&value) }];
                 let resource = AlterConfigsResource { resource_type: TOPIC_RESOURCE, resource_name: &name, configs };
                 let request = IncrementalAlterConfigsRequest { resources: vec![resource], ..Default::default() };
@@ -113,6 +133,7 @@ impl Admin {
                 let topics = Some(names.iter().map(|name| topic(name.as_str())).collect());
                 let request = MetadataRequest { topics, allow_auto_topic_creation: false, ..Default::default() };
                 connection.send(context, connection.api(context, ApiKey::Metadata, &LOOKS_ONLY), &request, true);
+                self.asked = names;
             }
             Task::Describe => {
                 let names = context.history.admin().altered();
@@ -124,6 +145,7 @@ impl Admin {
                 let resources = names.iter().map(|name| resource(name.as_str())).collect();
                 let request = DescribeConfigsRequest { resources, ..Default::default() };
                 connection.send(context, connection.api(context, ApiKey::DescribeConfigs, &ANY), &request, true);
+                self.asked = names;
             }
         }
     }
@@ -132,11 +154,11 @@ impl Admin {
         let decoder = &mut Decoder::new(body);
         self.is_open = false;
         match self.task {
-            Task::Create => {
+            Task::Create | Task::Validate => {
                 let response = CreateTopicsResponse::decode(decoder, version)?;
                 self.take_outcome(context, response.topics.first().map(|topic| topic.error_code));
             }
-            Task::Alter(_) => {
+            Task::Alter(_) | Task::AlterBadly => {
                 let response = IncrementalAlterConfigsResponse::decode(decoder, version)?;
                 self.take_outcome(context, response.responses.first().map(|resource| resource.error_code));
             }
@@ -146,6 +168,7 @@ impl Admin {
             }
             Task::List => {
                 let response = MetadataResponse::decode(decoder, version)?;
+                self.check_mentioned(context, |asked| response.topics.iter().any(|topic| topic.name == Some(asked)));
                 for topic in &response.topics {
                     let is_there = topic.error_code == ErrorCode::None.code();
                     let is_known = is_there || topic.error_code == ErrorCode::UnknownTopicOrPartition.code();
@@ -157,6 +180,9 @@ impl Admin {
             }
             Task::Describe => {
                 let response = DescribeConfigsResponse::decode(decoder, version)?;
+                self.check_mentioned(context, |asked| {
+                    response.results.iter().any(|result| result.resource_name == asked)
+                });
                 for result in response.results.iter().filter(|result| result.error_code == ErrorCode::None.code()) {
                     let value = result.configs.iter().find(|config| config.name == KEY).and_then(|config| config.value);
                     let violation = context.history.admin().described(result.resource_name, value);
@@ -169,19 +195,31 @@ impl Admin {
         Ok(())
     }
 
+    /// Silence about a topic is no answer.
+    fn check_mentioned(&self, context: &mut ClientContext<'_>, is_mentioned: impl Fn(&str) -> bool) {
+        if let Some(name) = self.asked.iter().find(|name| !is_mentioned(name)) {
+            context.history.violate(Violation::Unmentioned { name: name.clone() });
+        }
+    }
+
     fn take_outcome(&mut self, context: &mut ClientContext<'_>, error: Option<i16>) {
         let name = self.name();
+        let is_disk_sound = context.is_disk_sound;
         let admin: &mut AdminHistory = context.history.admin();
         let error = ErrorCode::from_code(error.unwrap_or(ErrorCode::UnknownServerError.code()));
         let violation = match (self.task, error) {
             (Task::Create, ErrorCode::None) => admin.created(&name),
+            (Task::Create, ErrorCode::TopicAlreadyExists) if self.is_again => admin.created(&name),
+            (Task::Validate, ErrorCode::None) => admin.could_be_created(&name),
             (Task::Delete, ErrorCode::None) => admin.deleted(&name),
             (Task::Alter(value), ErrorCode::None) => admin.altered_to(&name, value),
-            (Task::Create, ErrorCode::TopicAlreadyExists) => admin.found(&name, true),
+            (Task::AlterBadly, ErrorCode::InvalidConfig) => admin.found(&name, true),
+            (Task::Create | Task::Validate, ErrorCode::TopicAlreadyExists) => admin.found(&name, true),
             (_, ErrorCode::UnknownTopicOrPartition) => admin.found(&name, false),
-            _ => {
+            (_, error) => {
                 admin.unknown(&name);
-                None
+                let is_excused = !is_disk_sound || error == ErrorCode::RequestTimedOut;
+                (!is_excused).then(|| Violation::NotDone { name: name.clone(), error })
             }
         };
         violation.into_iter().for_each(|violation| context.history.violate(violation));
@@ -195,15 +233,17 @@ impl Admin {
         self.link.pause(context, draw.part(0).between(1, PACE_NS_MAX));
         let name = self.name();
         let is_there = context.history.admin().is_there(&name);
-        self.task = match draw.part(1).below(4) {
+        self.task = match draw.part(1).below(5) {
             _ if self.rounds_left == 0 => Task::List,
-            0 if is_there == Some(true) => Task::Delete,
+            0 if is_there == Some(true) && !self.is_again => Task::Delete,
+            3 if is_there == Some(true) => Task::AlterBadly,
             1 | 2 if is_there == Some(true) => {
                 Task::Alter(1_000_000 + u32::try_from(draw.part(2).below(1_000)).unwrap_or(0))
             }
             _ => {
                 self.topic += 1;
-                Task::Create
+                self.is_again = false;
+                if draw.part(3).below(4) == 0 { Task::Validate } else { Task::Create }
             }
         };
     }
@@ -214,7 +254,11 @@ impl Admin {
             self.is_open = false;
             let name = self.name();
             context.history.admin().unknown(&name);
-            self.go_on(context);
+            // What became of it the next answer tells: that it exists is true once and for all.
+            match self.task {
+                Task::Create if !context.is_calm => self.is_again = true,
+                _ => self.go_on(context),
+            }
         }
     }
 }

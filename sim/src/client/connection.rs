@@ -53,6 +53,8 @@ pub(crate) struct ClientConnection {
     is_blameless: bool,
     /// Faults of the network before it was opened.
     network_faults: u64,
+    /// It was so until it said that it would write no more, and all that it had to say was said: each request is answered before the end.
+    is_owed_answers: bool,
 }
 
 impl ClientConnection {
@@ -77,6 +79,7 @@ impl ClientConnection {
             is_half_closed: false,
             is_blameless: context.is_network_sound,
             network_faults: context.network_faults,
+            is_owed_answers: false,
         }
     }
 
@@ -144,6 +147,7 @@ impl ClientConnection {
     pub(crate) fn half_close(&mut self) {
         if !self.is_half_closed && self.socket.readiness().connected {
             self.is_half_closed = true;
+            self.is_owed_answers = self.is_blameless && self.outgoing.is_empty();
             self.is_blameless = false;
             self.outgoing.clear();
             self.socket.shutdown_write();
@@ -178,6 +182,9 @@ impl ClientConnection {
         let is_undisturbed = self.network_faults == context.network_faults;
         if self.is_blameless && is_undisturbed && self.boot == context.boot {
             context.history.violate(Violation::ClosedWithoutCause { connection: self.identity });
+        }
+        if self.is_owed_answers && is_undisturbed && !self.outstanding.is_empty() && self.boot == context.boot {
+            context.history.violate(Violation::Unanswered { connection: self.identity });
         }
         ConnectionNews::Over
     }

@@ -44,6 +44,7 @@ struct Refusals {
 }
 /// More than any batch of this run holds.
 const BODY_BYTES_MAX: usize = 1 << 20;
+const NANOS_PER_MS: u64 = 1_000_000;
 
 /// What one consumer is like in one run.
 #[derive(Clone, Copy, Debug)]
@@ -55,6 +56,10 @@ pub(crate) struct ConsumerProfile {
     pub(crate) bytes_min: i32,
     /// It fetches in a session.
     pub(crate) has_session: bool,
+    /// It has room for a byte: every batch comes whole all the same, alone (KIP-74).
+    pub(crate) takes_little: bool,
+    /// It sees only what no open transaction could still take back.
+    pub(crate) reads_committed: bool,
     /// After a change of the leader epoch it asks where it may read on; else it reads from the start again.
     pub(crate) asks_epoch_ends: bool,
     pub(crate) habits: Habits,
@@ -89,6 +94,8 @@ pub(crate) struct Consumer {
     losses: u32,
     era_when_asked: Era,
     session: Session,
+    /// The start of the broker that the open fetch was sent to, and until when it waits there.
+    waits_until: (u32, Instant),
     /// How often each partition was refused since the run is calm.
     refusals: BTreeMap<i32, Refusals>,
     decompressor: Decompressor,
@@ -130,6 +137,7 @@ impl Consumer {
             losses: 0,
             era_when_asked: Era::default(),
             session: Session::default(),
+            waits_until: (0, Instant(0)),
             refusals: BTreeMap::new(),
             decompressor: Decompressor::new(),
             is_done: false,
@@ -152,7 +160,10 @@ impl Consumer {
         }
         self.era_when_asked = context.history.era();
         let draw = context.world.value(Site::ClientAction, u64::from(self.profile.client));
-        let partition_bytes_max = i32::try_from(draw.part(0).between(1, 4_000)).unwrap_or(1);
+        let partition_bytes_max = if self.profile.takes_little { 1 } else { draw.part(0).between(1, 4_000) };
+        let partition_bytes_max = i32::try_from(partition_bytes_max).unwrap_or(1);
+        let wait_ns = u64::try_from(self.profile.wait_ms_max).unwrap_or(0) * NANOS_PER_MS;
+        self.waits_until = (context.boot, Instant(context.now().0 + wait_ns));
         let session = &mut self.session;
         let is_news = |(partition, position): &(&i32, &Position)| {
             session.epoch <= 0 || session.wanted.get(partition) != Some(&position.offset)
@@ -171,6 +182,7 @@ impl Consumer {
         let request = FetchRequest {
             max_wait_ms: self.profile.wait_ms_max,
             min_bytes: self.profile.bytes_min,
+            isolation_level: i8::from(self.profile.reads_committed),
             max_bytes: 1 << 20,
             session_id: session.id,
             session_epoch: if self.profile.has_session { session.epoch } else { -1 },
@@ -233,12 +245,27 @@ impl Consumer {
             return true;
         }
         self.session.answered(response.session_id);
+        self.check_wait(context, &response);
         let partitions = response.responses.iter().flat_map(|topic| &topic.partitions);
         let mut is_right = true;
         for partition in partitions {
             is_right &= self.take_partition(context, version, partition);
         }
         is_right
+    }
+
+    /// Whoever has nothing to tell waits until there is something, or the time is up; unless the client or the broker is about to go.
+    fn check_wait(&self, context: &mut ClientContext<'_>, response: &FetchResponse<'_>) {
+        let (client, (boot, until)) = (self.profile.client, self.waits_until);
+        let tells = |data: &PartitionData<'_>| {
+            data.error_code != 0 || !matches!(data.records, RecordsField::Bytes(records) if records.is_empty())
+        };
+        let early_ns = until.0.saturating_sub(context.now().0);
+        let is_about_to_go = boot != context.boot || context.is_draining || self.link.is_half_closed();
+        if early_ns > 0 && !is_about_to_go && !response.responses.iter().flat_map(|topic| &topic.partitions).any(tells)
+        {
+            context.history.violate(Violation::AnsweredEarly { client, early_ns });
+        }
     }
 
     fn take_metadata(&mut self, response: &MetadataResponse<'_>) {
@@ -292,19 +319,28 @@ impl Consumer {
                 return true;
             }
         }
+        // An answer that was on its way while something was lost says nothing about the time after.
+        let is_of_now = self.era_when_asked.losses == context.history.losses();
         let marks = [
             ("high watermark", position.high_watermark, data.high_watermark),
             ("log start", position.log_start, data.log_start_offset),
         ];
         for (what, before, after) in marks {
             let is_touched = context.history.destroyed().is_touched(data.partition_index);
-            if after < before && !is_touched && (what != "log start" || version >= LOG_START_FROM) {
+            if after < before && is_of_now && !is_touched && (what != "log start" || version >= LOG_START_FROM) {
                 let (client, partition) = (self.profile.client, data.partition_index);
                 context.history.violate(Violation::WentBack { client, partition, what, before, after });
             }
         }
-        position.high_watermark = data.high_watermark;
-        position.log_start = data.log_start_offset;
+        if !self.profile.reads_committed
+            && data.aborted_transactions.as_ref().is_some_and(|aborted| !aborted.is_empty())
+        {
+            let (client, partition) = (self.profile.client, data.partition_index);
+            context.history.violate(Violation::AbortedTold { client, partition });
+        }
+        if is_of_now {
+            (position.high_watermark, position.log_start) = (data.high_watermark, data.log_start_offset);
+        }
         self.take_records(context, data.partition_index, data.high_watermark, records)
     }
 
@@ -347,6 +383,16 @@ impl Consumer {
                 context.history.violate(Violation::DamagedBatch { partition, offset: batch.base_offset().0 });
                 return true;
             }
+            if batch.is_control_batch() {
+                // Only where a transaction ended.
+                if batch.base_offset().0 == position.offset {
+                    context.history.marked(partition, batch.base_offset().0, batch.max_timestamp());
+                    position.offset = batch.next_offset().0;
+                    (position.read_in_epoch, position.losses) =
+                        (batch.partition_leader_epoch().0, self.era_when_asked.losses);
+                }
+                continue;
+            }
             let Ok(body) = batch.decompressed_body(&mut self.decompressor, BODY_BYTES_MAX) else { return false };
             for record in batch.records_in(&body) {
                 let Ok(record) = record else { return false };
@@ -364,6 +410,7 @@ impl Consumer {
                         offset,
                         high_watermark,
                         era: self.era_when_asked,
+                        timestamp: record.timestamp,
                     },
                     position.offset,
                     value,

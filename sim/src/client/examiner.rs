@@ -73,7 +73,7 @@ impl Examiner {
     /// Whether something may be lost, or refused, for reasons that a reference broker does not have.
     fn is_in_doubt(&mut self, context: &ClientContext<'_>, has_lost_answer: bool) -> bool {
         let boot = *self.boot.get_or_insert(context.boot);
-        boot != context.boot || !context.is_machine_sound || has_lost_answer
+        boot != context.boot || context.is_draining || !context.is_machine_sound || has_lost_answer
     }
 }
 

@@ -53,8 +53,12 @@ impl Garbage {
         let port = 1_024 + u16::try_from(self.attempt % 60_000).unwrap_or(0);
         self.socket = Some(context.world.connect(identity, (host, port).into(), context.broker).unprotected());
         let is_large = self.likes_large_frames && draw.part(5).happens(500_000);
-        self.outgoing = if is_large { start_of_large_frame() } else { rubbish(draw) };
-        self.holds_memory = self.outgoing.starts_with(&LARGE_BYTES.to_be_bytes());
+        self.outgoing = match draw.part(6).below(2) {
+            0 if is_large => start_of_large_frame(),
+            1 if is_large => large_frame(),
+            _ => rubbish(draw),
+        };
+        self.holds_memory = is_large || self.outgoing.starts_with(&LARGE_BYTES.to_be_bytes());
         // Some leave before they can have been answered, so that the answer finds nobody, or somebody else.
         let stays_ns = [MILLISECOND / 20, MILLISECOND, 100 * MILLISECOND][draw.part(1).below(3) as usize];
         self.leaves_at = Some(later(context, draw.part(4).exponential(stays_ns)));
@@ -98,6 +102,14 @@ fn rubbish(draw: Draw) -> Vec<u8> {
 /// A frame that does not come to its end: it holds what `queued.max.request.bytes` allows until its sender leaves.
 fn start_of_large_frame() -> Vec<u8> {
     [&LARGE_BYTES.to_be_bytes()[..], &[0, 18, 0, 3, 0, 0, 0, 1]].concat()
+}
+
+/// A request with so many bytes behind it that little memory is left while it is in work.
+fn large_frame() -> Vec<u8> {
+    let mut bytes = asking();
+    bytes.resize(4 + LARGE_BYTES as usize, 0);
+    bytes[..4].copy_from_slice(&LARGE_BYTES.to_be_bytes());
+    bytes
 }
 
 /// What a client may well send.

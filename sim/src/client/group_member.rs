@@ -35,6 +35,13 @@ const IDS_FROM: i16 = 10;
 const PACE_NS_MAX: u64 = 40_000_000;
 const SESSION_MS: i32 = 1_000;
 const REBALANCE_MS: i32 = 2_000;
+const NANOS_PER_MS: u64 = 1_000_000;
+/// An answer that comes so late to a JoinGroup or a SyncGroup has waited for other members.
+const PARKED_MS_MIN: u64 = 600;
+/// From this version on a commit has a leader epoch.
+const COMMIT_EPOCH_FROM: i16 = 6;
+/// From this version on it is told with the committed offset.
+const FETCHED_EPOCH_FROM: i16 = 5;
 /// How often a member is late, in parts of a million.
 const LATE_PARTS: u32 = 200_000;
 
@@ -257,18 +264,25 @@ impl GroupMember {
 
     fn commit(&mut self, context: &mut ClientContext<'_>, connection: &mut ClientConnection) {
         let generation = self.spoken_for();
+        let named = by_name_unless(self.topic_id != TopicId::ZERO, IDS_FROM);
+        let api = connection.api(context, ApiKey::OffsetCommit, &named);
+        // Any number serves to see whether it comes back.
+        let leader_epoch = if api.1 >= COMMIT_EPOCH_FROM { generation } else { -1 };
         let groups = context.history.groups();
         self.commits = self
             .owned
             .iter()
-            .map(|owned| (owned.partition, groups.committing(owned.partition, owned.end, (context.boot, generation))))
+            .map(|owned| {
+                let offset = (owned.end, leader_epoch);
+                (owned.partition, groups.committing(owned.partition, offset, (context.boot, generation)))
+            })
             .collect();
         let names: Vec<String> = self.commits.iter().map(|(_, id)| id.to_string()).collect();
         let partitions = self.owned.iter().zip(&names).map(|(owned, name)| OffsetCommitRequestPartition {
             partition_index: owned.partition,
             committed_offset: owned.end,
             committed_metadata: Some(name),
-            ..Default::default()
+            committed_leader_epoch: leader_epoch,
         });
         let topic =
             OffsetCommitRequestTopic { name: self.topic, topic_id: self.topic_id, partitions: partitions.collect() };
@@ -279,8 +293,7 @@ impl GroupMember {
             topics: vec![topic],
             ..Default::default()
         };
-        let named = by_name_unless(self.topic_id != TopicId::ZERO, IDS_FROM);
-        connection.send(context, connection.api(context, ApiKey::OffsetCommit, &named), &request, true);
+        connection.send(context, api, &request, true);
     }
 
     /// Takes an answer and decides what comes next.
@@ -309,9 +322,17 @@ impl GroupMember {
                     None => self.again(context, Task::Metadata),
                 };
             }
-            Task::Join => self.take_join(context, &JoinGroupResponse::decode(decoder, version)?),
-            Task::Sync => self.take_sync(context, &SyncGroupResponse::decode(decoder, version)?),
-            Task::Committed => self.take_committed(context, &OffsetFetchResponse::decode(decoder, version)?),
+            Task::Join => {
+                let response = JoinGroupResponse::decode(decoder, version)?;
+                self.check_patience(context, response.error_code);
+                self.take_join(context, &response);
+            }
+            Task::Sync => {
+                let response = SyncGroupResponse::decode(decoder, version)?;
+                self.check_patience(context, response.error_code);
+                self.take_sync(context, &response);
+            }
+            Task::Committed => self.take_committed(context, version, &OffsetFetchResponse::decode(decoder, version)?),
             Task::Ends { commits } => self.take_ends(context, commits, &ListOffsetsResponse::decode(decoder, version)?),
             Task::Commit => self.take_commit(context, &OffsetCommitResponse::decode(decoder, version)?),
             Task::Heartbeat => {
@@ -376,6 +397,16 @@ impl GroupMember {
         }
     }
 
+    /// Nobody's session runs out while it waits for the others. Where nothing has gone wrong so far, only waiting takes so long.
+    fn check_patience(&self, context: &mut ClientContext<'_>, error: i16) {
+        let waited_ms = context.now().0.saturating_sub(self.asked_at.0) / NANOS_PER_MS;
+        let is_parked = waited_ms >= PARKED_MS_MIN && self.asked_in == context.boot && context.world.fired_count() == 0;
+        if is_parked && error == ErrorCode::UnknownMemberId.code() {
+            let member = self.member_id.clone();
+            context.history.violate(Violation::WaitedInVain { member, waited_ms });
+        }
+    }
+
     fn take_sync(&mut self, context: &mut ClientContext<'_>, response: &SyncGroupResponse<'_>) {
         self.note_heard(context, response.error_code);
         self.task = self.after(context, response.error_code);
@@ -394,21 +425,29 @@ impl GroupMember {
         self.task = Task::Committed;
     }
 
-    fn take_committed(&mut self, context: &mut ClientContext<'_>, response: &OffsetFetchResponse<'_>) {
+    fn take_committed(&mut self, context: &mut ClientContext<'_>, version: i16, response: &OffsetFetchResponse<'_>) {
         let error = response.groups.first().map_or(response.error_code, |group| group.error_code);
         if error != 0 {
             self.task = self.after(context, error);
             return;
         }
         let of_one = response.topics.iter().flat_map(|topic| &topic.partitions);
-        let of_one = of_one.map(|one| (one.error_code, one.partition_index, one.committed_offset, one.metadata));
+        let found = |offset, leader_epoch| (offset, (version >= FETCHED_EPOCH_FROM).then_some(leader_epoch));
+        let of_one = of_one.map(|one| {
+            let found = found(one.committed_offset, one.committed_leader_epoch);
+            (one.error_code, one.partition_index, found, one.metadata)
+        });
         let grouped = response.groups.iter().flat_map(|group| &group.topics).flat_map(|topic| &topic.partitions);
-        let grouped = grouped.map(|one| (one.error_code, one.partition_index, one.committed_offset, one.metadata));
+        let grouped = grouped.map(|one| {
+            let found = found(one.committed_offset, one.committed_leader_epoch);
+            (one.error_code, one.partition_index, found, one.metadata)
+        });
         let mut judged = 0;
-        for (_, partition, offset, name) in of_one.chain(grouped).filter(|(error, ..)| *error == 0) {
+        for (_, partition, found, name) in of_one.chain(grouped).filter(|(error, ..)| *error == 0) {
+            let offset = found.0;
             let name = name.unwrap_or_default();
             judged += 1;
-            match context.history.groups().fetched(self.fetch_began, partition, offset, name) {
+            match context.history.groups().fetched(self.fetch_began, partition, found, name) {
                 Ok(is_acknowledged) => {
                     if let Some(owned) = self.owned.iter_mut().find(|owned| owned.partition == partition) {
                         owned.committed = is_acknowledged.then_some(offset);

@@ -156,6 +156,11 @@ impl Link {
         self.lose(context)
     }
 
+    /// Whether the client has said on it that it will write no more.
+    pub(crate) fn is_half_closed(&self) -> bool {
+        self.connection.as_ref().is_some_and(ClientConnection::is_half_closed)
+    }
+
     /// Closes it: the client is done.
     pub(crate) fn close(&mut self) {
         self.connection = None;

@@ -12,6 +12,7 @@ mod habits; // how a client treats its connection
 mod link; // a connection at a time, made anew when it is gone
 mod questions; // what an examiner asks
 mod producer; // writes values that tell who wrote them
+mod seeker; // looks records up by their time
 mod value; // what a record says
 mod versions; // which version of an API is spoken
 
@@ -25,6 +26,7 @@ pub(crate) use garbage::Garbage;
 pub(crate) use group_member::{GroupMember, GroupMemberProfile};
 pub(crate) use habits::Habits;
 pub(crate) use producer::{Producer, ProducerProfile};
+pub(crate) use seeker::Seeker;
 
 use std::net::SocketAddr;
 
@@ -40,6 +42,8 @@ pub(crate) struct ClientContext<'a> {
     pub(crate) history: &'a mut History,
     /// Faults are over: finish what is open and begin nothing new.
     pub(crate) is_calm: bool,
+    /// The broker stops in order: whoever waits is answered before the time.
+    pub(crate) is_draining: bool,
     /// Counts the starts of the broker: a connection to an earlier one is dead, even if nobody has said so.
     pub(crate) boot: u32,
     /// No fault of the network is about, now or in the whole run, and nothing is closed for being idle: the broker has no reason to close

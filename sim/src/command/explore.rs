@@ -83,7 +83,7 @@ impl Options {
             for (scenario, report) in at_once(&mut explorer, threads, self.runs - runs, run) {
                 runs += 1;
                 hash = hash.wrapping_add(report.hash);
-                explorer.learn(scenario.clone(), features_of(&report.marks));
+                explorer.learn(scenario.clone(), report.chaos_ns, features_of(&report.marks));
                 if let Some(violation) = report.violations.first() {
                     println!("  run {runs}: {violation}");
                     findings.push((scenario, report));

@@ -48,7 +48,7 @@ impl Measure {
                 for (scenario, report) in at_once(&mut explorer, self.threads, self.runs - guided, run) {
                     guided += u64::from(!is_found);
                     is_found |= !report.violations.is_empty();
-                    explorer.learn(scenario, features_of(&report.marks));
+                    explorer.learn(scenario, report.chaos_ns, features_of(&report.marks));
                 }
             }
             let is_clean = |index| run(Scenario::new(self.profile, seed.wrapping_add(index))).violations.is_empty();
@@ -118,7 +118,7 @@ impl Measure {
                     return runs;
                 }
                 let stages = (0..).zip(stages).map(|(stage, at)| (Feature::Stage(stage), at));
-                explorer.learn(scenario, features_of(&report.marks).chain(stages));
+                explorer.learn(scenario, report.chaos_ns, features_of(&report.marks).chain(stages));
             }
         }
         self.runs + 1

@@ -32,6 +32,9 @@ pub(super) struct Options {
     /// How many seeds a trial has at most.
     #[arg(long, default_value_t = 5_000)]
     seeds: u64,
+    /// A bug that has taken so many seeds is looked for no more: bugs that are found soon have all their trials, the others one or two.
+    #[arg(long, default_value_t = u64::MAX)]
+    seeds_enough: u64,
     /// Shrinks the first finding of each trial, and tells how small it gets.
     #[arg(long)]
     shrink: bool,
@@ -54,6 +57,7 @@ struct ShrunkSizes {
 /// What came of one bug.
 #[derive(Serialize)]
 struct Row {
+    family: &'static str,
     found: u64,
     trials: u64,
     /// Tenths of seeds, in the mean.
@@ -73,7 +77,7 @@ impl Options {
             return refuse(&format!("no such bug; there are: {}", names.join(", ")));
         }
         if !self.json {
-            println!("{:<44} {:>7} {:>8} {:>7}  first finding", "bug", "found", "mean", "worst");
+            println!("{:<11} {:<44} {:>7} {:>8} {:>7}  first finding", "family", "bug", "found", "mean", "worst");
         }
         let mut rows = BTreeMap::new();
         for bug in bugs {
@@ -82,7 +86,12 @@ impl Options {
                 let mean = format!("{}.{}", row.mean_seeds_tenths / 10, row.mean_seeds_tenths % 10);
                 let found = format!("{}/{}", row.found, row.trials);
                 let example: String = row.first_finding.chars().take(60).collect();
-                println!("{:<44} {found:>7} {mean:>8} {:>7}  {example}", bug.name(), row.worst_seeds);
+                println!(
+                    "{:<11} {:<44} {found:>7} {mean:>8} {:>7}  {example}",
+                    row.family,
+                    bug.name(),
+                    row.worst_seeds
+                );
                 row.shrunk.iter().for_each(ShrunkSizes::say);
             }
             rows.insert(bug.name(), row);
@@ -94,12 +103,19 @@ impl Options {
     }
 
     fn visit(&self, bug: Bug) -> Row {
-        let found: Vec<Finding> = (0..self.trials).filter_map(|trial| find(bug, trial, self.seeds)).collect();
+        let (mut found, mut trials, mut taken): (Vec<Finding>, _, _) = (Vec::new(), 0, 0);
+        while trials < self.trials && taken < self.seeds_enough {
+            let finding = find(bug, trials, self.seeds);
+            trials += 1;
+            taken += finding.as_ref().map_or(self.seeds, |finding| finding.seeds);
+            found.extend(finding);
+        }
         let count = found.len() as u64;
         let total: u64 = found.iter().map(|finding| finding.seeds).sum();
         Row {
+            family: bug.family().name(),
             found: count,
-            trials: self.trials,
+            trials,
             mean_seeds_tenths: (total * 10).checked_div(count).unwrap_or(0),
             worst_seeds: found.iter().map(|finding| finding.seeds).max().unwrap_or(0),
             first_finding: found.first().map(|finding| finding.said.clone()).unwrap_or_default(),

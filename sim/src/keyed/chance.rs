@@ -51,6 +51,7 @@ impl Chance {
     pub(crate) fn time_is(&mut self, now_ns: u64) {
         while let Some(turn) = self.overrides.turns.get(self.turns).filter(|turn| turn.after_ns < now_ns) {
             self.seed = turn.seed;
+            self.swarm = self.swarm.turned(turn.seed);
             self.turns += 1;
         }
     }
@@ -113,6 +114,11 @@ impl Chance {
     pub fn value_at(&self, key: Key) -> Draw {
         let bits = bits_of(who(self.seed, key.site, key.entity), key.ordinal);
         self.draw(key, bits)
+    }
+
+    /// Makes a fault fire this often from now on, in parts per million.
+    pub fn set_rate(&mut self, site: Site, parts: u32) {
+        self.swarm.set_rate(site, parts);
     }
 
     /// Turns every fault off from now on.

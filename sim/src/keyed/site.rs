@@ -379,6 +379,12 @@ impl Site {
     pub fn is_fault(self) -> bool {
         matches!(self.kind(), SiteKind::Fault(_) | SiteKind::Fate(_))
     }
+
+    /// Whether it may end a connection.
+    pub(crate) fn ends_connections(self) -> bool {
+        // A file that cannot be read in the middle of an answer does so too.
+        self.number() < Site::AppendFails.number() || self == Site::ReadFails
+    }
 }
 
 #[cfg(test)]

@@ -71,6 +71,25 @@ impl Swarm {
         swarm
     }
 
+    /// What a turn to another seed makes of it: another mix, but a run without faults keeps none, and one whose network is sound keeps it so, since it
+    /// is laid out for that.
+    pub(crate) fn turned(&self, seed: u64) -> Swarm {
+        if self.mode == Mode::Calm {
+            return self.clone();
+        }
+        let drawn = Swarm::from_seed(seed);
+        let mut turned = if drawn.mode == Mode::Calm { Swarm::with_mode(seed, Mode::Swarm) } else { drawn };
+        if self.has_sound_network() {
+            Site::ALL.iter().filter(|site| site.ends_connections()).for_each(|site| turned.set_rate(*site, 0));
+        }
+        turned
+    }
+
+    /// Whether it has no fault that ends a connection.
+    pub(crate) fn has_sound_network(&self) -> bool {
+        Site::ALL.iter().filter(|site| site.ends_connections()).all(|site| self.rate(*site) == 0)
+    }
+
     /// What was drawn.
     pub fn mode(&self) -> Mode {
         self.mode

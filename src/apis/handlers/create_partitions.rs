@@ -24,7 +24,9 @@ pub(crate) fn handle(apis: &KafkaApis, now: Now, request: &ApiRequest) -> Result
         now,
         request.ticket,
         message.timeout_ms,
-        |image, _| create_partitions(image, &topics, message.validate_only && !zoo::is(Bug::ValidationCreates)),
+        |image, _| {
+            create_partitions(image, &topics, message.validate_only && !zoo::is(Bug::ValidationCreatesPartitions))
+        },
         |results| word(request.ticket, results),
         |error| {
             let refuse =

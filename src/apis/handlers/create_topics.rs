@@ -20,6 +20,7 @@ use crate::protocol::messages::create_topics::{
     CreateTopicsResponse,
 };
 use crate::types::{BrokerId, Now, PartitionIndex, Ticket};
+use crate::zoo::{self, Bug};
 
 /// The first version whose answer says what a new topic is like.
 const FIRST_VERSION_WITH_CONFIGS: i16 = 5;
@@ -35,7 +36,8 @@ pub(crate) fn handle(apis: &KafkaApis, now: Now, request: &ApiRequest) -> Result
         let schema = LayeredSchema { layers };
         let decide = |image: &MetadataImage, mut random: &mut dyn Rng| {
             let mut draw = || random_uuid(&mut random);
-            create_topics(image, &schema, defaults, &mut draw, &topics, message.validate_only)
+            let is_test = message.validate_only && !zoo::is(Bug::ValidationCreates);
+            create_topics(image, &schema, defaults, &mut draw, &topics, is_test)
         };
         let word = |results: &Results| word(request.ticket, layers, &topics, results);
         apis.decide(now, request.ticket, message.timeout_ms, decide, word, |error| {
@@ -53,7 +55,7 @@ fn creatable(topic: &AskedTopic<'_>) -> CreatableTopic {
     });
     CreatableTopic {
         name: Arc::from(topic.name),
-        num_partitions: topic.num_partitions,
+        num_partitions: if zoo::is(Bug::DefaultRefused) { topic.num_partitions.max(0) } else { topic.num_partitions },
         replication_factor: topic.replication_factor,
         assignments: assignments.collect(),
         configs: topic.configs.iter().map(|config| (Arc::from(config.name), config.value.map(Arc::from))).collect(),

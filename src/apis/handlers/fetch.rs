@@ -22,6 +22,7 @@ use crate::protocol::messages::fetch::{
 };
 use crate::protocol::{DecodeError, RecordsField};
 use crate::types::{Instant, Now, Offset, PartitionIndex, Ticket, TopicId};
+use crate::zoo::{self, Bug};
 
 /// From this version on clients know what a storage error is; those before would not try again.
 const STORAGE_ERROR_FROM: i16 = 6;
@@ -41,6 +42,7 @@ pub(crate) fn handle(apis: &KafkaApis, now: Now, request: &ApiRequest) -> Result
     };
     let fetched = replica_manager.fetch(&plan);
     let is_enough = fetched.bytes >= plan.bytes_min || fetched.ends_wait || !plan.has_readable();
+    let is_enough = is_enough || message.topics.is_empty() && zoo::is(Bug::EmptyFetchDoesNotWait);
     if message.max_wait_ms <= 0 || is_enough {
         return Ok(respond_fetched(now.instant, request.ticket, replica_manager, &plan, fetched).into());
     }
@@ -229,7 +231,11 @@ fn data_of(version: i16, index: PartitionIndex, found: &FetchedPartition) -> Par
             epoch: epoch.0,
             end_offset: end_offset.0,
         }),
-        records: if bytes == 0 { RecordsField::Bytes(&[]) } else { RecordsField::Hole(bytes) },
+        records: match bytes {
+            0 if zoo::is(Bug::NullRecords) => RecordsField::Null,
+            0 => RecordsField::Bytes(&[]),
+            bytes => RecordsField::Hole(bytes),
+        },
         ..Default::default()
     }
 }

@@ -18,6 +18,7 @@ use crate::protocol::messages::incremental_alter_configs::{
     AlterConfigsResource, AlterConfigsResourceResponse, IncrementalAlterConfigsRequest, IncrementalAlterConfigsResponse,
 };
 use crate::types::{Now, Ticket};
+use crate::zoo::{self, Bug};
 
 type Results = ItemResults<(i8, Arc<str>), ()>;
 
@@ -58,6 +59,10 @@ fn asked(resource: &AlterConfigsResource<'_>) -> IncrementalAlterConfigsResource
 }
 
 fn word(ticket: Ticket, results: &Results) -> Answer {
+    let is_bad = |error: &ApiError| error.code == ErrorCode::InvalidConfig;
+    if zoo::is(Bug::BadConfigDisconnects) && results.iter().any(|(_, result)| result.as_ref().is_err_and(is_bad)) {
+        return Answer::Close("a configuration that makes no sense");
+    }
     let responses = results.iter().map(|((resource_type, name), result)| {
         let error = result.as_ref().err();
         AlterConfigsResourceResponse {

@@ -128,6 +128,7 @@ pub(crate) fn handle(
             Mark::RefusedSilently.reached();
             Answer::Close(REFUSED_SILENTLY)
         }
+        Acks::None if zoo::is(Bug::AnswerWithoutAcks) => respond_produced(request.ticket, &outcomes, &BTreeMap::new()),
         Acks::None => Answer::Nothing,
         Acks::Leader | Acks::All if awaited.is_empty() => respond_produced(request.ticket, &outcomes, &BTreeMap::new()),
         Acks::Leader | Acks::All => {

@@ -18,6 +18,7 @@ use crate::coordinator::group::{GroupAnswer, JoinAnswer, SyncAnswer};
 use crate::error_code::ErrorCode;
 use crate::marks::Mark;
 use crate::types::{Now, Ticket};
+use crate::zoo::{self, Bug};
 
 /// The longest member id that fits into a string of the protocol, in bytes.
 const MEMBER_ID_BYTES_MAX: usize = i16::MAX as usize;
@@ -165,7 +166,9 @@ impl Turn<'_> {
             self.answer_join(ticket, JoinAnswer::refusal("", ErrorCode::GroupMaxSizeReached));
         } else if request.requires_known_member_id {
             Mark::MemberIdGiven.reached();
-            self.schedule_session_for(group, &new_member_id, request.session_timeout_ms);
+            if !zoo::is(Bug::PendingMemberBlocks) {
+                self.schedule_session_for(group, &new_member_id, request.session_timeout_ms);
+            }
             self.answer_join(ticket, JoinAnswer::refusal(&new_member_id, ErrorCode::MemberIdRequired));
             group.pending_joins.insert(new_member_id);
         } else {

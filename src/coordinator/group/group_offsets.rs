@@ -194,7 +194,7 @@ impl GroupCoordinator {
                 Some(committed) => FetchedPartition {
                     partition,
                     offset: committed.offset,
-                    leader_epoch: committed.leader_epoch,
+                    leader_epoch: committed.leader_epoch.filter(|_| !zoo::is(Bug::CommitEpochLost)),
                     metadata: committed.metadata.clone(),
                     error: ErrorCode::None,
                 },
@@ -203,7 +203,7 @@ impl GroupCoordinator {
                     offset: Offset(-1),
                     leader_epoch: None,
                     metadata: Arc::from(""),
-                    error: if is_unstable { ErrorCode::UnstableOffsetCommit } else { ErrorCode::None },
+                    error: if is_unstable { ErrorCode::UnstableOffsetCommit } else { never_committed() },
                 },
             }
         };
@@ -296,6 +296,11 @@ impl GroupCoordinator {
         }
         result
     }
+}
+
+/// What stands beside an offset that was never committed: that is no error.
+fn never_committed() -> ErrorCode {
+    if zoo::is(Bug::NoOffsetIsError) { ErrorCode::UnknownTopicOrPartition } else { ErrorCode::None }
 }
 
 /// The record that deletes an offset.

@@ -20,6 +20,9 @@ use crate::marks::Mark;
 use crate::types::{Now, Ticket};
 use crate::zoo::{self, Bug};
 
+/// A consumer's assignment has at least a version, the number of its topics and the length of its user data.
+const PARSED_BYTES_MIN: usize = 10;
+
 fn differs(said: Option<&str>, known: Option<&Arc<str>>) -> bool {
     matches!((said, known), (Some(said), Some(known)) if said != known.as_ref())
 }
@@ -101,6 +104,7 @@ impl Turn<'_> {
             .assignments
             .iter()
             .filter(|(member_id, _)| group.has_member(member_id))
+            .filter(|(_, assignment)| assignment.len() >= PARSED_BYTES_MIN || !zoo::is(Bug::AssignmentParsed))
             .map(|(member_id, assignment)| (Arc::from(*member_id), Bytes::copy_from_slice(assignment)))
             .collect();
         let value = group.to_record(|member| assignments.get(&member.member_id).cloned().unwrap_or_default());

@@ -18,6 +18,7 @@ use crate::coordinator::group::timers::{Timer, Timers};
 use crate::error_code::ErrorCode;
 use crate::marks::Mark;
 use crate::types::{Now, Ticket};
+use crate::zoo::{self, Bug};
 
 /// What one turn of the coordinator has at hand beside the group it is about.
 pub(super) struct Turn<'a> {
@@ -173,6 +174,9 @@ impl Turn<'_> {
 
     /// Ends the join phase: whoever is not here and not static is out, and the next generation begins.
     pub(super) fn complete_join(&mut self, group: &mut ClassicGroup) {
+        if !group.pending_joins.is_empty() && zoo::is(Bug::PendingMemberBlocks) {
+            return self.schedule_join(group, group.rebalance_timeout_ms());
+        }
         self.timers.cancel(&Timer::Join(group.group_id.clone()));
         for member_id in group.dynamic_members_not_joined() {
             self.remove_member(group, &member_id);

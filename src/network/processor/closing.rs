@@ -10,6 +10,7 @@ use crate::marks::Mark;
 use crate::network::kafka_channel::{InFlight, KafkaChannel, Stage};
 use crate::network::request::{Departure, ResponseKind};
 use crate::types::{Now, Ticket};
+use crate::zoo::{self, Bug};
 
 /// A request of a closed channel: a handler has it, will have it, or keeps its frame.
 #[derive(Debug)]
@@ -77,8 +78,12 @@ impl<S: Selector> Processor<S> {
         tracing::debug!(peer = %channel.peer, listener = %self.listener.name, reason, "connection closed");
         // A failure to deregister changes nothing: the socket is closed right after.
         let _ = self.selector.deregister(&mut channel.connection);
-        self.shared.pool.give_back(channel.unfinished_bytes());
-        self.shared.quotas.leave(self.listener.index, channel.peer.ip());
+        if !zoo::is(Bug::UnfinishedFrameKept) {
+            self.shared.pool.give_back(channel.unfinished_bytes());
+        }
+        if !zoo::is(Bug::ConnectionCountKept) {
+            self.shared.quotas.leave(self.listener.index, channel.peer.ip());
+        }
         self.throttled.retain(|(_, other)| *other != token);
         if let Some(in_flight) = channel.in_flight {
             self.leave_behind(in_flight);

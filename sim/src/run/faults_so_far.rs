@@ -1,0 +1,64 @@
+//! What the faults of a run have struck, as far as it matters to what the broker still owes.
+//!
+//! It must not know what is owed.
+
+use std::path::Path;
+
+use super::TOPIC;
+use crate::keyed::{Fired, Site, SiteKind};
+use crate::world::World;
+
+/// Which kinds of faults have fired so far.
+#[derive(Debug, Default)]
+pub(super) struct FaultsSoFar {
+    seen: usize,
+    /// Those that may end a connection.
+    pub(super) of_network: u64,
+    /// One of the disk that the broker must tell somebody.
+    pub(super) of_disk: bool,
+    /// One of the disk, the clocks or the machine, if only that something takes long.
+    pub(super) of_machine: bool,
+}
+
+impl FaultsSoFar {
+    pub(super) fn take(&mut self, world: &World) {
+        if world.fired_count() == self.seen {
+            return;
+        }
+        for Fired { site, .. } in world.fired_since(self.seen) {
+            self.seen += 1;
+            self.of_network += u64::from(site.ends_connections());
+            self.of_disk |= is_disk_fault(site);
+            self.of_machine |= site.number() >= Site::AppendFails.number() || is_disk_fault(site);
+        }
+    }
+}
+
+/// Faults of the disk that the broker must tell somebody.
+pub(super) fn is_disk_fault(site: Site) -> bool {
+    let is_of_disk = (Site::AppendFails.number()..Site::WallJump.number()).contains(&site.number());
+    let is_shortage = matches!(site, Site::DescriptorsExhausted | Site::DescriptorLimit);
+    let is_only_slow = matches!(site, Site::SyncStalls | Site::SyncThrottled | Site::DiskSlow | Site::FileShortRead);
+    is_of_disk && matches!(site.kind(), SiteKind::Fault(_)) && !is_only_slow && site != Site::SpaceReturns
+        || is_shortage
+}
+
+/// Failed syncs after which what was not synced may be gone, even if only the process ends.
+pub(super) fn loses_unsynced(site: Site) -> bool {
+    use Site::{ReadOnlyRemount, SyncErrorElsewhere, SyncFull, SyncLosesPages};
+    matches!(site, SyncLosesPages | SyncFull | SyncErrorElsewhere | ReadOnlyRemount)
+}
+
+/// Whether this fault may have left a partition that only a new start brings back.
+pub(super) fn takes_partitions_offline(site: Site) -> bool {
+    is_disk_fault(site) && site != Site::AppendFull
+}
+
+/// Which files lie on the part of the disk that may lose what was synced: those of the topic that carry a checksum, or can be made again from
+/// those that do. What Kafka writes without a checksum (checkpoints, identities) and the broker's own logs lie on a mirror.
+pub(super) fn is_fragile(path: &Path) -> bool {
+    let mut names = path.strip_prefix("/data").into_iter().flatten().filter_map(|name| name.to_str());
+    let is_of_topic = names.next().is_some_and(|folder| folder.starts_with(TOPIC));
+    let is_checked = |name: &str| [".log", ".index", ".timeindex", ".snapshot"].iter().any(|end| name.ends_with(end));
+    is_of_topic && names.next().is_none_or(is_checked)
+}
