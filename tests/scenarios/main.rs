@@ -1,6 +1,8 @@
 //! How to test against a whole broker in one thread, by a virtual clock: `klamm_sim::Broker` is the broker that runs in production, on a simulated
 //! network and disk. Copy what you need; none of these tests sleeps, opens a socket or writes a file.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot ask has failed")]
+
 mod questions; // what a test asks: create, produce, fetch
 
 use std::time::Duration;
