@@ -89,7 +89,7 @@ fn log_settings_of(topic: &TopicSettings, broker: &Settings) -> LogSettings {
             config::CompressionType::Uncompressed => Some(Compression::None),
             config::CompressionType::Gzip(level) => Some(Compression::Gzip { level }),
             config::CompressionType::Snappy => Some(Compression::Snappy),
-            config::CompressionType::Lz4(level) => Some(Compression::Lz4 { level }),
+            config::CompressionType::Lz4 => Some(Compression::Lz4),
             config::CompressionType::Zstd(level) => Some(Compression::Zstd { level }),
         },
         timestamp_type: match topic.timestamp_type {

@@ -26,10 +26,10 @@ use super::sync_queue::SyncQueue;
 use crate::config::{Settings, StaticConfig};
 use crate::coordinator::group::GroupSettings;
 use crate::env::Disk;
-use crate::log::{Durability, LogManager, LogManagerSettings};
+use crate::log::{Durability, LogManager, LogManagerSettings, check_metadata_log};
 use crate::metadata::{
-    BOOTSTRAP_FEATURES, BrokerEndpoint, BrokerRegistration, MetadataImage, TopicImage, bootstrap, elect_leaders,
-    random_uuid, register_broker,
+    BOOTSTRAP_FEATURES, BrokerEndpoint, BrokerRegistration, CLUSTER_METADATA_TOPIC_NAME, MetadataImage, TopicImage,
+    bootstrap, elect_leaders, random_uuid, register_broker,
 };
 use crate::metrics::RareLines;
 use crate::types::{Now, PartitionIndex, TopicId, TopicPartition};
@@ -131,6 +131,9 @@ fn open_directories(
         free_bytes_min: settings.log.free_bytes_min,
         file_delete_delay_ms: settings.topic_defaults.file_delete_delay_ms,
     };
+    let partition = PartitionIndex(0);
+    let metadata_log = TopicPartition { topic: Arc::from(CLUSTER_METADATA_TOPIC_NAME), partition };
+    check_metadata_log(&*disk, &manager_settings, &metadata_log)?;
     let mut unique = || (u128::from(random.next_u64()) << 64) | u128::from(random.next_u64());
     Ok(LogManager::open(disk, manager_settings, &mut unique)?)
 }

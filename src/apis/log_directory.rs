@@ -10,6 +10,7 @@ use rand::Rng;
 use rand_chacha::ChaCha12Rng;
 
 use super::broker_configs::BrokerConfigs;
+use super::config_changes::tell_of_new_configs;
 use super::partition::Partition;
 use super::replica_manager::LogKey;
 use crate::limits::METADATA_BATCH_BYTES_MAX;
@@ -105,11 +106,11 @@ impl LogDirectory {
                 self.set_settings(configs, after, topic);
             }
             if !is_start {
-                tell_of_change(before.topic_by_id(topic.topic_id), topic, has_new_configs);
+                tell_of_change(before.topic_by_id(topic.topic_id), topic);
             }
         }
-        if all_settings_changed && !is_start {
-            tracing::info!("the broker's configuration changed");
+        if !is_start {
+            tell_of_new_configs(before, after);
         }
         change
     }
@@ -245,14 +246,13 @@ pub(crate) struct FollowedChange {
 }
 
 /// What an operator is told of a topic.
-fn tell_of_change(before: Option<&Arc<TopicImage>>, after: &TopicImage, has_new_configs: bool) {
+fn tell_of_change(before: Option<&Arc<TopicImage>>, after: &TopicImage) {
     let (topic, partitions) = (&after.name, after.partitions.len());
     match before {
         None => tracing::info!(%topic, partitions, "topic created"),
         Some(before) if before.partitions.len() < partitions => {
             tracing::info!(%topic, partitions, "topic has more partitions");
         }
-        Some(_) if has_new_configs => tracing::info!(%topic, "the topic's configuration changed"),
         Some(_) => {}
     }
 }

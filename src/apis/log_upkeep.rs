@@ -39,10 +39,11 @@ impl KafkaApis {
         completions
     }
 
-    /// Looks whether the disks have room and whether a log has failed to sync by itself, asks for syncs that `flush.ms` makes due, and gives what the disk refused another try: logs of
-    /// partitions, and groups that could not be read.
+    /// Looks whether the log directories are there and have room, and whether a log has failed to sync by itself; asks for syncs that
+    /// `flush.ms` makes due; and gives what the disk refused another try: logs of partitions, and groups that could not be read.
     pub fn watch_logs(&self, now: Now) -> Vec<Completion> {
         self.logs.manager().check_free_space();
+        self.stop_if_undecidable();
         self.replica_manager.stop_if_a_sync_failed();
         self.replica_manager.want_due_syncs(now);
         if zoo::is(Bug::DecisionBeforeFsync) {
@@ -54,10 +55,8 @@ impl KafkaApis {
 
     /// Applies retention and regular upkeep. Returns the milliseconds until the next time.
     pub fn clean_up_logs(&self, now: Now) -> i64 {
-        match self.logs.manager().clean_up(now) {
-            Ok(0) => {}
-            Ok(segments) => tracing::info!(segments, "old segments removed by retention"),
-            Err(error) => tracing::error!(%error, "retention could not remove old segments"),
+        if let Err(error) = self.logs.manager().clean_up(now) {
+            tracing::error!(%error, "retention could not remove old segments");
         }
         self.settings().log.retention_check_interval_ms
     }

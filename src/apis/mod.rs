@@ -10,6 +10,7 @@ mod appended; // what became of a batch
 mod authorized_operations; // what clients may do
 mod broker_configs; // the settings that hold now
 mod broker_start; // from folders to a broker that may be asked
+mod config_changes;
 mod config_schema; // configuration keys, for the metadata room
 mod controller; // decisions about the cluster, one after the other
 mod deadlines; // when the next parked operation is due

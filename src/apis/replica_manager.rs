@@ -25,7 +25,7 @@ use super::sync_queue::{SyncQueue, SyncRound};
 use crate::env::{DiskError, Piece, SyncJob};
 use crate::error_code::ErrorCode;
 use crate::log::log_validator::{LogValidator, ValidationOrigin};
-use crate::log::{Durability, ReadError, SyncPoint, TransactionContext, UnifiedLog};
+use crate::log::{Durability, SyncPoint, TransactionContext, UnifiedLog};
 use crate::marks::Mark;
 use crate::metadata::GROUP_METADATA_TOPIC_NAME;
 use crate::purgatory::Purgatory;
@@ -208,13 +208,9 @@ impl ReplicaManager {
         let bytes_max = usize::try_from(wanted.bytes_max)
             .map_err(|_| ErrorCode::InvalidRequest)?
             .min(plan.bytes_max.saturating_sub(taken));
-        let data = log.read(wanted.offset, bytes_max, plan.isolation, taken == 0).map_err(|error| {
-            // The log itself tells of damage, once for each place. That a topic is deleted while somebody reads it is nobody's trouble.
-            if !matches!(error, ReadError::OffsetOutOfRange { .. } | ReadError::Damaged { .. } | ReadError::Deleted) {
-                tracing::error!(partition = %log.topic_partition(), %error, "a fetch could not be served");
-            }
-            ErrorCode::from(&error)
-        })?;
+        // The log itself tells the operator of trouble, and does so once.
+        let data =
+            log.read(wanted.offset, bytes_max, plan.isolation, taken == 0).map_err(|error| ErrorCode::from(&error))?;
         Ok(FetchedPartition {
             error: ErrorCode::None,
             high_watermark: data.high_watermark,
@@ -280,7 +276,7 @@ impl ReplicaManager {
             match log.sync_point() {
                 Ok(point) => covered.push((key, log, point)),
                 Err(error) => {
-                    tracing::error!(partition = %log.topic_partition(), %error, "a log cannot be synced and goes offline");
+                    tracing::error!(partition = %log.topic_partition(), %error, "a log cannot be synced and goes offline: it is not served until the disk is mended and the broker started again");
                     log.sync_failed();
                     lost.push(key);
                 }

@@ -85,13 +85,24 @@ impl TestApis {
         Ok(TestApis { apis, disk, now, overrides, correlation_id: 0 })
     }
 
-    /// Why the broker does not start again after it was killed.
-    pub(crate) fn start_failure(self) -> StartFailure {
-        let disk = self.disk.crash(|_: &Path, _, written| written);
-        match TestApis::try_start(disk, self.overrides) {
+    /// A broker with these settings on a disk that is there already.
+    pub(crate) fn on(disk: &Arc<MemoryDisk>, overrides: &[&str]) -> TestApis {
+        TestApis::start(Arc::clone(disk), overrides.iter().map(|pair| (*pair).to_owned()).collect())
+    }
+
+    /// Why a broker with these settings does not start there.
+    pub(crate) fn failure_on(disk: &Arc<MemoryDisk>, overrides: &[&str]) -> StartFailure {
+        match TestApis::try_start(Arc::clone(disk), overrides.iter().map(|pair| (*pair).to_owned()).collect()) {
             Ok(_) => panic!("it starts"),
             Err(failure) => failure,
         }
+    }
+
+    /// Why the broker does not start again after it was killed.
+    pub(crate) fn start_failure(self) -> StartFailure {
+        let disk = self.disk.crash(|_: &Path, _, written| written);
+        let overrides: Vec<&str> = self.overrides.iter().map(String::as_str).collect();
+        TestApis::failure_on(&disk, &overrides)
     }
 
     /// The broker after a power cut that left only what was synced.

@@ -2,6 +2,7 @@
 
 use super::test_apis::TestApis;
 use crate::error_code::ErrorCode;
+use crate::log::tests::told::told;
 use crate::protocol::ApiKey;
 use crate::protocol::messages::alter_configs::{self, AlterConfigsRequest, AlterConfigsResponse};
 use crate::protocol::messages::describe_configs::{
@@ -218,4 +219,22 @@ fn the_older_request_replaces_everything_and_validation_alone_changes_nothing() 
     assert_eq!(value_and_source(&mut apis, TOPIC, "t", "retention.ms"), shown("7", 1));
     assert_eq!(value_and_source(&mut apis, TOPIC, "t", "flush.ms").1, 5);
     assert_eq!(apis.log("t", 0).settings().retention_ms, 7);
+}
+
+#[test]
+fn a_change_of_configs_is_told_with_keys_and_values() {
+    let mut apis = TestApis::new();
+    let created = told(|| apis.create("t", 1, &[("retention.ms", "7")])).1;
+    assert!(
+        created.contains(&"INFO configuration changed resource=topic t changes=retention.ms=7".to_owned()),
+        "{created:?}"
+    );
+    let changes = [("retention.ms", DELETE, ""), ("cleanup.policy", SET, "compact")];
+    let (done, lines) = told(|| alter(&mut apis, TOPIC, "t", &changes));
+    assert_eq!(done, DONE);
+    let expected = "changes=cleanup.policy=compact, retention.ms is no longer set";
+    assert_eq!(lines, [format!("INFO configuration changed resource=topic t {expected}")]);
+    let (done, lines) = told(|| alter(&mut apis, BROKER, "", &[("log.retention.ms", SET, "9")]));
+    assert_eq!(done, DONE);
+    assert_eq!(lines, ["INFO configuration changed resource=all brokers changes=log.retention.ms=9"]);
 }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use super::test_apis::{TestApis, batch};
 use crate::env::Disk;
 use crate::log::FetchIsolation;
+use crate::log::tests::memory_disk::MemoryDisk;
 use crate::metadata::{MetadataRecord, encode_batch};
 use crate::protocol::messages::produce::{PartitionProduceData, ProduceRequest, TopicProduceData};
 use crate::protocol::{ApiKey, RecordsField};
@@ -24,6 +25,12 @@ fn with_records(names: &[&str]) -> TestApis {
     apis
 }
 
+/// Takes away all that says to which cluster a directory belongs, as if somebody had brought its partitions from elsewhere.
+fn forget_cluster(disk: &MemoryDisk) {
+    disk.remove_directory(Path::new("/data/__cluster_metadata-0")).unwrap();
+    disk.remove_file(Path::new("/data/meta.properties")).unwrap();
+}
+
 fn id_of(apis: &TestApis, name: &str) -> Option<TopicId> {
     apis.apis.image().topic(name).map(|topic| topic.topic_id)
 }
@@ -40,7 +47,7 @@ fn copy_folder(from: &TestApis, to: &TestApis, name: &str) {
 fn a_cluster_without_metadata_adopts_the_partitions_that_it_finds_and_does_so_once() {
     let apis = with_records(&["a", "b"]);
     let id = id_of(&apis, "a");
-    apis.disk.remove_directory(Path::new("/data/__cluster_metadata-0")).unwrap();
+    forget_cluster(&apis.disk);
     let apis = apis.after_power_cut();
     assert_eq!(id_of(&apis, "a"), id, "a topic keeps its id");
     assert_eq!(apis.log("a", 0).log_end_offset(), Offset(3));
@@ -86,7 +93,8 @@ fn a_cluster_without_metadata_does_not_choose_between_two_logs_of_one_partition(
         let bytes = from.disk.read(Path::new("/data/a-0").join(&entry.name)).unwrap();
         to.disk.write(other.join(&entry.name), &bytes);
     }
-    to.disk.remove_directory(Path::new("/data/__cluster_metadata-0")).unwrap();
+    forget_cluster(&to.disk);
+    to.disk.remove_file(Path::new("/more/meta.properties")).unwrap();
     let failure = to.start_failure().to_string();
     assert!(failure.contains("a-0 lies in two log directories"), "{failure}");
 }
@@ -134,7 +142,7 @@ fn what_a_compaction_has_left_survives_a_start_that_recovers() {
     assert_eq!(compacted.log("a", 0).log_end_offset(), Offset(13));
 
     let unknown = with_a_gap(with_two_batches(&[]));
-    unknown.disk.remove_directory(Path::new("/data/__cluster_metadata-0")).unwrap();
+    forget_cluster(&unknown.disk);
     let adopted = unknown.restarted();
     assert_eq!(adopted.log("a", 0).log_end_offset(), Offset(13), "without metadata it may have been compacted");
     assert!(!adopted.log("a", 0).settings().compact, "from now on it is as its configs say");
@@ -146,7 +154,7 @@ fn a_producer_of_an_adopting_broker_gets_no_id_that_the_logs_know() {
     let mut builder = RecordBatchBuilder::new().producer(ProducerId(7), ProducerEpoch(0), 0);
     builder.append(1, None, None).unwrap();
     apis.produce_batch("a", &builder.build().unwrap());
-    apis.disk.remove_directory(Path::new("/data/__cluster_metadata-0")).unwrap();
+    forget_cluster(&apis.disk);
     assert_eq!(apis.restarted().apis.image().next_producer_id(), 8);
 }
 
@@ -253,4 +261,54 @@ fn nothing_begins_anew_in_place_of_what_lies_in_a_directory_that_is_missing_unti
     let mut left = records(&apis);
     left.sort_unstable();
     assert_eq!(left, [Some(0), Some(0), Some(1), Some(1)]);
+}
+
+/// Settings of a start, and what becomes of the disk before it.
+type Loss = (&'static [&'static str], fn(&MemoryDisk));
+
+#[test]
+fn nothing_begins_in_place_of_metadata_that_are_lost_whatever_the_settings_name() {
+    let losses: [Loss; 4] = [
+        (TWO_DIRECTORIES, |disk| disk.remove_directory(Path::new("/data")).unwrap()),
+        (TWO_DIRECTORIES, |disk| disk.remove_directory(Path::new("/data/__cluster_metadata-0")).unwrap()),
+        (&["log.dirs=/other"], |_| {}),
+        (&["log.dirs=/empty,/other"], |_| {}),
+    ];
+    for (settings, lose) in losses {
+        let apis = in_two_directories();
+        let disk = apis.disk.crash(|_: &Path, _, written| written);
+        lose(&disk);
+        let before = disk.paths();
+        let failure = TestApis::failure_on(&disk, settings).to_string();
+        assert!(failure.contains("no log directory holds the metadata log __cluster_metadata-0"), "{failure}");
+        assert_eq!(disk.paths(), before, "nothing is written before that is clear");
+        let apis = apis.restarted_with(TWO_DIRECTORIES, |_| {});
+        assert_eq!(records(&apis), [Some(1); 4], "it is back");
+    }
+}
+
+#[test]
+fn a_first_start_that_was_cut_off_goes_on_and_so_does_one_on_what_kafka_has_formatted() {
+    let disk = with_records(&["a"]).disk.crash(|_: &Path, _, written| written);
+    forget_cluster(&disk);
+    disk.faults.break_at("/data/meta.properties.tmp");
+    TestApis::failure_on(&disk, &[]);
+    disk.faults.repair();
+    let apis = TestApis::on(&disk, &[]);
+    assert_eq!(apis.log("a", 0).log_end_offset(), Offset(3));
+
+    let disk = MemoryDisk::new();
+    disk.create_directory(Path::new("/data")).unwrap();
+    disk.write("/data/meta.properties", b"cluster.id=abc\nnode.id=1\nversion=1\n");
+    disk.write("/data/bootstrap.checkpoint", b"");
+    assert_eq!(TestApis::on(&disk, &[]).apis.image().cluster_id().as_ref(), "abc");
+}
+
+#[test]
+fn a_cluster_does_not_begin_while_a_directory_cannot_be_read() {
+    let disk = MemoryDisk::new();
+    disk.create_directory(Path::new("/other")).unwrap();
+    *disk.faults.unreadable.lock().unwrap() = Some(PathBuf::from("/other"));
+    TestApis::failure_on(&disk, TWO_DIRECTORIES);
+    assert!(disk.paths().is_empty(), "it may belong to one");
 }

@@ -1,11 +1,14 @@
 //! What the roles that look after the logs get to hear.
 
+use std::path::Path;
 use std::sync::atomic::Ordering;
 
 use super::test_apis::{TestApis, batch};
+use crate::env::Disk;
 use crate::error_code::ErrorCode;
 use crate::protocol::messages::produce::{PartitionProduceData, ProduceRequest, ProduceResponse, TopicProduceData};
 use crate::protocol::{ApiKey, RecordsField};
+use crate::types::PartitionIndex;
 
 /// Runs a checkpoint to its end.
 fn checkpoint(apis: &TestApis) {
@@ -66,4 +69,28 @@ fn a_log_that_cannot_sync_its_first_name_stops_the_broker() {
     assert!(!apis.apis.must_stop());
     apis.apis.watch_logs(apis.now);
     assert!(apis.apis.must_stop(), "nobody knows what is on the disk");
+}
+
+#[test]
+fn a_log_directory_that_somebody_removes_is_offline_within_a_second_and_that_of_the_metadata_ends_the_broker() {
+    let mut apis = TestApis::with(&["log.dirs=/data,/other"]);
+    apis.create("a", 2, &[]);
+    let is_there = |index| apis.log("a", index).directory().starts_with("/other");
+    let lost = i32::from(!is_there(0));
+    assert!(is_there(lost) && !is_there(1 - lost));
+    apis.disk.remove_directory(Path::new("/other")).unwrap();
+    apis.apis.watch_logs(apis.now);
+    assert!(!apis.apis.must_stop());
+    let image = apis.apis.image();
+    let topic = image.topic("a").unwrap();
+    let leader = |index| {
+        let index = PartitionIndex(index);
+        apis.apis.leadership(topic.topic_id, index, &topic.partitions[&index]).leader_id
+    };
+    assert_eq!((leader(lost), leader(1 - lost)), (-1, 1));
+    apis.create("b", 2, &[]);
+    assert!((0..2).all(|index| apis.log("b", index).directory().starts_with("/data")));
+    apis.disk.remove_directory(Path::new("/data")).unwrap();
+    apis.apis.watch_logs(apis.now);
+    assert!(apis.apis.must_stop());
 }

@@ -33,7 +33,7 @@ pub use settings::{
 };
 pub use source::{Setting, Sources};
 pub use validate::{
-    AlterConfigError, BrokerScope, Configs, list_default_of_broker, list_default_of_group, list_default_of_topic,
-    validate_broker, validate_group, validate_topic,
+    AlterConfigError, BrokerScope, Configs, is_shown, list_default_of_broker, list_default_of_group,
+    list_default_of_topic, validate_broker, validate_group, validate_topic,
 };
 pub use value::{Kind, Value};

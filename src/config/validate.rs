@@ -118,6 +118,12 @@ fn find_broker(key: &str) -> Option<&'static Knob> {
     knobs::find(base).or_else(|| knobs::find_dynamic_only(base))
 }
 
+/// Whether the value of this key may be shown: it is a key of a broker, a topic or a group, and no secret.
+pub fn is_shown(key: &str) -> bool {
+    let knob = find_broker(key).or_else(|| find_topic(key)).or_else(|| find_group(key));
+    knob.is_some_and(|knob| !knob.is_sensitive())
+}
+
 /// The default of a topic's key whose value is a list; `None` if it is none.
 pub fn list_default_of_topic(key: &str) -> Option<&'static str> {
     list_default(find_topic(key))

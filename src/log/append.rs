@@ -150,6 +150,9 @@ impl UnifiedLog {
         let written = self.maybe_roll(&mut state, now.wall, &append, settings);
         if let Err(error) = written.and_then(|()| self.write(&mut state, &append, settings)) {
             state.note_failed(incoming, request.origin);
+            if let AppendError::Disk(error) = &error {
+                self.note_disk_error(&mut state, error);
+            }
             return Err(error);
         }
         let start = state.end;
@@ -208,11 +211,23 @@ impl UnifiedLog {
         let is_lost = zoo::is(Bug::FullDiskOffline) && matches!(error, DiskError::Full { .. });
         if is_lost || is_poisoned || active.cut_back().is_err() {
             Mark::AppendEndsLog.reached();
-            self.set_status(state, LogStatus::Offline);
+            self.go_offline(state, &error);
             return Err(AppendError::Disk(error));
         }
         Mark::AppendCutBack.reached();
         Err(refusal(error))
+    }
+
+    /// A file that is not there was removed by somebody, and nothing that is appended would be found. After any other error the log is as it
+    /// was.
+    fn note_disk_error(&self, state: &mut LogState, error: &DiskError) {
+        if state.status == LogStatus::Online {
+            if error.is_not_found() {
+                self.go_offline(state, error);
+            } else {
+                self.tell_of_trouble(state, error, "a batch could not be appended");
+            }
+        }
     }
 }
 

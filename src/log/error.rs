@@ -3,7 +3,7 @@
 //! It must not know error codes.
 
 use crate::env::DiskError;
-use crate::types::Offset;
+use crate::types::{Offset, TopicPartition};
 
 /// Why an append did not happen. Nothing of it is in the log. Only if the log is offline after an [`AppendError::Disk`], a part may be in
 /// its file: the outcome is unknown until the log is loaded again.
@@ -65,7 +65,7 @@ pub enum AppendError {
     #[error("the disk is full")]
     DiskFull,
     /// The log is offline after a disk error (Kafka: KAFKA_STORAGE_ERROR).
-    #[error("the log is offline")]
+    #[error("the log is offline after a disk error, until the disk is mended and the broker started again")]
     Offline,
     /// The log was deleted (Kafka: UNKNOWN_TOPIC_OR_PARTITION).
     #[error("the log is deleted")]
@@ -99,7 +99,7 @@ pub enum ReadError {
         position: u64,
     },
     /// The log is offline after a disk error (Kafka: KAFKA_STORAGE_ERROR).
-    #[error("the log is offline")]
+    #[error("the log is offline after a disk error, until the disk is mended and the broker started again")]
     Offline,
     /// The log was deleted (Kafka: UNKNOWN_TOPIC_OR_PARTITION).
     #[error("the log is deleted")]
@@ -130,11 +130,30 @@ pub enum LogError {
     #[error("{0}")]
     Inconsistent(String),
     /// There is no usable log directory.
-    #[error("no log directory is online")]
+    #[error("no log directory is usable: mend one of log.dirs, or name another")]
     NoDirectory,
-    /// The log is offline after a disk error.
-    #[error("the log is offline")]
-    Offline,
+    /// It may lie in a directory that cannot be used now, so that none is begun in its place.
+    #[error(
+        "{partition} may lie in {elsewhere}, which cannot be used: bring it back, or, if it is lost for good, take it out of log.dirs and \
+         name its directory.id in klamm.log.dirs.given.up"
+    )]
+    Elsewhere {
+        /// Which log.
+        partition: TopicPartition,
+        /// Where it may lie.
+        elsewhere: String,
+    },
+    /// Its files could not be loaded, so that none is begun in its place.
+    #[error(
+        "the files of {partition} in {directory} could not be loaded: mend them, or move the folder away while the broker is down, after \
+         which the partition begins anew, empty"
+    )]
+    Unreadable {
+        /// Which log.
+        partition: TopicPartition,
+        /// The log directory in which it lies.
+        directory: String,
+    },
 }
 
 impl LogError {

@@ -3,11 +3,12 @@
 //!
 //! It must not know what is in the file.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::env::{Disk, DiskError, DiskFile, OpenMode};
-use crate::log::log_file_name::file_name;
+use crate::log::log_file_name::{LOG, file_name};
 use crate::types::Offset;
 
 /// Where the files of one segment lie.
@@ -42,12 +43,31 @@ impl LazyFile {
         LazyFile { place, suffix, handle: None }
     }
 
-    /// The open file; made if it is not there.
+    /// The open file; made if it is not there. That of the records is made with its segment and at no other time: in the place of one that
+    /// somebody removed, an empty one would hide the loss.
     pub(super) fn open(&mut self) -> Result<&Arc<dyn DiskFile>, DiskError> {
         if self.handle.is_none() {
-            self.handle = Some(self.place.disk.open(&self.path(), OpenMode::Create)?);
+            let mode = if self.suffix == LOG { OpenMode::Write } else { OpenMode::Create };
+            self.handle = Some(self.place.disk.open(&self.path(), mode)?);
         }
         Ok(self.handle.as_ref().expect("it was opened above"))
+    }
+
+    /// Looks whether the open file still lies under its name, `bytes` bytes long at least: if somebody has removed it, what is written to it is
+    /// nowhere. Fails only if that is so.
+    pub(super) fn check_place(&self, bytes: u64) -> Result<(), DiskError> {
+        if self.handle.is_none() {
+            return Ok(());
+        }
+        let path = self.path();
+        match self.place.disk.open(&path, OpenMode::Read).and_then(|file| file.bytes()) {
+            Err(error) if error.is_not_found() => Err(error),
+            Ok(found) if found < bytes => {
+                let source = io::Error::other("another, shorter file lies there now");
+                Err(DiskError::Io { operation: "append", path, source })
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Lets the descriptor go; it lives on while someone else holds the file.

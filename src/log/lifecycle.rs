@@ -20,12 +20,19 @@ impl UnifiedLog {
             LogStatus::Closed | LogStatus::Deleted => return Ok(true),
             LogStatus::Offline => return Ok(false),
         }
+        self.check_place(&mut state)?;
         state.active().complete_indexes()?;
         state.producers.take_snapshot()?;
         state.epochs.write()?;
         state.segments.values_mut().for_each(LogSegment::close);
         self.set_status(&mut state, LogStatus::Closed);
         Ok(true)
+    }
+
+    /// Goes offline if somebody has removed the file that is appended to.
+    pub(super) fn look_after_place(&self) {
+        // The operator is told, and clients at their next request.
+        let _ = self.check_place(&mut self.lock());
     }
 
     /// Says that everything is on disk, by a sync of all that lies there.
@@ -70,6 +77,7 @@ impl UnifiedLog {
         {
             let mut state = self.lock();
             state.producers.remove_expired(now.wall, expiration_ms);
+            state.troubles.clear();
             let is_online = state.status == LogStatus::Online;
             if std::mem::replace(&mut state.is_idle, true) && is_online && !state.owes_sync() {
                 state.segments.values_mut().for_each(LogSegment::close);

@@ -52,8 +52,9 @@ impl Checkpoint {
 }
 
 impl LogManager {
-    /// Begins to write recovery points and log starts of all directories.
+    /// Begins to write recovery points and log starts of all directories, after a look whether the logs are still where they were.
     pub fn begin_checkpoint(&self) -> Checkpoint {
+        self.logs().iter().for_each(|log| log.look_after_place());
         let online = self.directories.iter().filter(|directory| directory.is_online());
         self.begin_checkpoint_of(online, self.deleted.moves())
     }

@@ -121,7 +121,7 @@ impl LogDirectory {
 
     /// Makes it unusable until the next start.
     pub(super) fn take_offline(&self, error: &LogError) {
-        tracing::error!(directory = %self.path.display(), %error, "log directory goes offline");
+        tracing::error!(directory = %self.path.display(), %error, "a log directory goes offline: its partitions are not served until it is mended and the broker started again");
         self.is_offline.store(true, Ordering::Release);
     }
 
@@ -169,7 +169,7 @@ impl LogDirectory {
 
 /// Waits until the name of a new directory is on disk, and those of the directories above it, which may be as new: else a power cut
 /// takes everything in it along, however often that was synced.
-fn sync_names(disk: &dyn Disk, path: &Path) -> Result<(), DiskError> {
+pub(super) fn sync_names(disk: &dyn Disk, path: &Path) -> Result<(), DiskError> {
     for above in path.ancestors().skip(1) {
         let above = if above.as_os_str().is_empty() { Path::new(".") } else { above };
         match disk.sync_directory(above) {

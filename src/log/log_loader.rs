@@ -61,6 +61,7 @@ impl LogLoader<'_> {
             self.recover_unflushed(&mut segments, &mut producers, &mut epochs)?;
         }
         let mut end = self.find_end(&mut segments, &files)?;
+        let checked_bytes = if self.was_clean { 0 } else { self.unflushed_bytes(&segments) };
         if !self.was_clean && end.offset < self.recovery_point {
             // What was synced is not there: the checkpoints speak of another log, of a topic of the same name that was deleted.
             Mark::OtherLogsCheckpoint.reached();
@@ -87,7 +88,7 @@ impl LogLoader<'_> {
         self.load_producers(&mut segments, &mut producers, log_start, end.offset)?;
         producers.resolve_places(|offset| find_place(&mut segments, offset))?;
         segments.values_mut().for_each(LogSegment::close);
-        Ok(LoadedLog { segments, log_start, end, producers, epochs })
+        Ok(LoadedLog { segments, log_start, end, producers, epochs, checked_bytes })
     }
 
     fn place(&self, base_offset: Offset) -> SegmentPlace {
@@ -140,6 +141,11 @@ impl LogLoader<'_> {
         segments.range(..self.recovery_point).next_back().map_or(Offset(0), |(base, _)| *base)
     }
 
+    /// How much a recovery has read and kept.
+    fn unflushed_bytes(&self, segments: &Segments) -> u64 {
+        segments.range(self.first_unflushed(segments)..).map(|(_, segment)| segment.bytes()).sum()
+    }
+
     /// Recovers every segment from the recovery point on. Behind the first one that had to be cut, nothing is left.
     fn recover_unflushed(
         &self,
@@ -161,16 +167,14 @@ impl LogLoader<'_> {
                 replay(producers, batch, base, position)
             })?;
             producers.take_snapshot()?;
-            if recovered.was_cut {
+            if recovered.cut_bytes > 0 {
                 Mark::TornTailCut.reached();
-                let (folder, offset) = (self.directory.display(), recovered.next_offset);
-                tracing::warn!(%folder, %offset, "what follows this offset was not whole and is cut off");
             }
             let next_base = bases.get(index + 1).copied();
-            if recovered.was_cut || next_base.is_some_and(|next_base| self.has_lost_its_end(&recovered, next_base)) {
-                let (directory, end) = (self.directory.display(), recovered.next_offset);
-                tracing::warn!(%directory, %end, "a crash has torn a log: what lies behind its new end is removed");
-                for (later, mut segment) in segments.split_off(&base.plus(1)) {
+            if recovered.cut_bytes > 0 || next_base.is_some_and(|next| self.has_lost_its_end(&recovered, next)) {
+                let later = segments.split_off(&base.plus(1));
+                self.tell_of_cut(base, &recovered, &later);
+                for (later, mut segment) in later {
                     Mark::LaterSegmentsRemoved.reached();
                     segment.remove_files()?;
                     producers.remove_snapshot(later)?;
@@ -179,6 +183,18 @@ impl LogLoader<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Tells the operator what a cut has cost. Only of what no sync had reached is it known that the crash has torn it.
+    fn tell_of_cut(&self, segment: Offset, recovered: &RecoveredSegment, later: &Segments) {
+        let (folder, offset, segments_removed) = (self.directory.display(), recovered.next_offset, later.len());
+        let bytes = recovered.cut_bytes + later.values().map(LogSegment::bytes).sum::<u64>();
+        let reason = if offset >= self.recovery_point {
+            "a crash has torn what was not synced yet"
+        } else {
+            "records that were on the disk are damaged"
+        };
+        tracing::warn!(%folder, %segment, %offset, bytes, segments_removed, "the end of a log is cut off from this offset on: {reason}");
     }
 
     /// Whether a segment that is followed by one at `next_base` ended there once: a power cut may also end a file early at a batch's end.
@@ -204,8 +220,9 @@ impl LogLoader<'_> {
         }
         let active = segments.get_mut(&base).expect("it was the last of them");
         if active.bytes() < bytes {
-            let (directory, cut) = (self.directory.display(), bytes - active.bytes());
-            tracing::warn!(%directory, segment = %base, bytes = cut, "the end of a log is damaged and was cut off");
+            let (folder, bytes) = (self.directory.display(), bytes - active.bytes());
+            let offset = found.as_ref().ok();
+            tracing::warn!(%folder, segment = %base, offset = offset.map(|offset| offset.0), bytes, "the end of a log is damaged, though the last end was in order, and was cut off from this offset on");
         }
         match found {
             Ok(offset) => Ok(LogOffsetMetadata { offset, segment: base, position: active.bytes() }),

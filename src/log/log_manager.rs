@@ -57,6 +57,8 @@ pub struct LogManager {
     pub(super) deleted: DeletedFolders,
     /// Whether a directory that the cluster knows is not among these.
     is_one_missing: AtomicBool,
+    /// Partitions that were on the disk up to these offsets when the last run ended, which was not in order, and whose folders are not there.
+    gone: Offsets,
 }
 
 /// What is known about a log that could not be loaded.
@@ -83,6 +85,7 @@ struct LoadedDirectory {
     twins: Logs,
     unreadable: BTreeMap<TopicPartition, UnreadableLog>,
     deleted: Vec<PathBuf>,
+    gone: Offsets,
 }
 
 impl LogManager {
@@ -106,6 +109,7 @@ impl LogManager {
             unreadable: BTreeMap::new(),
             deleted: DeletedFolders::default(),
             is_one_missing: AtomicBool::new(false),
+            gone: Offsets::new(),
         })
     }
 
@@ -119,18 +123,23 @@ impl LogManager {
         let known = |partition: &TopicPartition| known.contains(partition) || self.unreadable.contains_key(partition);
         let all = self.load_directories(&|partition| !known(partition), settings_of, now)?;
         self.take_in(all, now);
-        self.tell_of_checks();
+        self.tell_of_load();
         self.check_free_space();
         self.note_recovery()
     }
 
-    /// After an end that was not in order the operator learns what that has meant.
-    fn tell_of_checks(&self) {
-        for directory in self.directories.iter().filter(|directory| directory.is_online() && !directory.was_clean) {
-            let logs = self.logs().iter().filter(|log| log.is_in(&directory.path)).count();
-            if logs > 1 {
-                let directory = directory.path.display();
-                tracing::warn!(%directory, logs, "the last end was not in order: logs were checked from their recovery points, and leader epochs rise");
+    /// The operator learns how much there is, and after an end that was not in order what that has meant.
+    fn tell_of_load(&self) {
+        for directory in self.directories.iter().filter(|directory| directory.is_online()) {
+            let logs: Vec<_> = self.logs().into_iter().filter(|log| log.is_in(&directory.path)).collect();
+            let segments: usize = logs.iter().map(|log| log.segments()).sum();
+            let bytes: u64 = logs.iter().map(|log| log.bytes()).sum();
+            let checked_bytes: u64 = logs.iter().map(|log| log.checked_bytes()).sum();
+            let (was_clean, logs, directory) = (directory.was_clean, logs.len(), directory.path.display());
+            if was_clean || bytes == 0 {
+                tracing::info!(%directory, logs, segments, bytes, "logs are loaded");
+            } else {
+                tracing::warn!(%directory, logs, segments, bytes, checked_bytes, "logs are loaded; the last end was not in order: they were checked from their recovery points on, and leader epochs rise");
             }
         }
     }
@@ -165,6 +174,7 @@ impl LogManager {
         self.logs.get_mut().expect(NO_PANIC).extend(loaded.logs);
         self.twins.get_mut().expect(NO_PANIC).extend(loaded.twins);
         self.unreadable.extend(loaded.unreadable);
+        self.gone.extend(loaded.gone);
     }
 
     /// The cluster's id, from the directories or new.
@@ -245,11 +255,12 @@ impl LogManager {
             self.check_topic_id(log, topic_id)?;
             return Ok(Arc::clone(log));
         }
-        let are_all_there =
-            self.directories.iter().all(LogDirectory::is_online) && !self.is_one_missing.load(Ordering::Relaxed);
-        let is_lost = !is_new && !are_all_there;
-        if is_lost || self.unreadable.contains_key(partition) {
-            return Err(LogError::Offline);
+        if !is_new {
+            self.check_nowhere_else(partition)?;
+        }
+        if let Some(UnreadableLog { log_directory, .. }) = self.unreadable.get(partition) {
+            let (partition, directory) = (partition.clone(), log_directory.display().to_string());
+            return Err(LogError::Unreadable { partition, directory });
         }
         self.deleted.move_again(Some(partition))?;
         let directory = directory.or_else(|| self.least_loaded(&logs)).ok_or(LogError::NoDirectory)?;
@@ -264,7 +275,23 @@ impl LogManager {
             log.owe_creation(metadata, self.deleted.unsynced());
         }
         logs.insert(partition.clone(), Arc::clone(&log));
+        if let Some(end) = self.gone.get(partition).filter(|_| !is_new) {
+            Mark::RecordsGone.reached();
+            let directory = directory.path.display();
+            tracing::error!(%partition, %directory, before = %end, "the folder of a partition is gone, with its records up to this offset at least: it begins anew, empty");
+        }
         Ok(log)
+    }
+
+    /// Refuses while a directory in which the log may lie is offline or missing.
+    fn check_nowhere_else(&self, partition: &TopicPartition) -> Result<(), LogError> {
+        let offline = self.directories.iter().filter(|directory| !directory.is_online());
+        let mut elsewhere: Vec<String> = offline.map(|directory| directory.path.display().to_string()).collect();
+        if self.is_one_missing.load(Ordering::Relaxed) {
+            elsewhere.push("the log directory that is missing".to_owned());
+        }
+        let (partition, elsewhere) = (partition.clone(), elsewhere.join(" or "));
+        if elsewhere.is_empty() { Ok(()) } else { Err(LogError::Elsewhere { partition, elsewhere }) }
     }
 
     /// Checks that a log belongs to the topic with this id; one that does not know its topic, since it is new or a power cut came before
@@ -327,17 +354,16 @@ impl LogManager {
         moved.and(removed)
     }
 
-    /// Applies the retention rules and the regular upkeep to all logs. Says how many segments went. The first error is returned after the
-    /// other logs were seen to.
-    pub fn clean_up(&self, now: Now) -> Result<usize, LogError> {
-        let mut result = Ok(0);
+    /// Applies the retention rules and the regular upkeep to all logs. The first error is returned after the other logs were seen to.
+    pub fn clean_up(&self, now: Now) -> Result<(), LogError> {
+        let mut result = Ok(());
         for log in self.logs() {
-            let deleted = log.delete_old_segments(now);
+            let deleted = log.delete_old_segments(now).map(drop);
             let maintained = log.maintain(now);
-            result = result.and_then(|sum| Ok(sum + deleted?)).and_then(|sum| Ok(maintained.map(|()| sum)?));
+            result = result.and(deleted).and(maintained.map_err(LogError::from));
         }
         let removed = self.remove_deleted(now);
-        result.and_then(|sum| Ok(removed.map(|()| sum)?))
+        result.and(removed.map_err(LogError::from))
     }
 
     /// Tells the operator when clients begin to be refused, and when they no longer are.
@@ -357,10 +383,18 @@ impl LogManager {
     }
 
     /// Looks how much space is left. In a directory below the minimum, clients may not append until there is more again. If that cannot be
-    /// found out, the last answer holds.
+    /// found out, the last answer holds. A directory that is gone goes offline with its logs, whose open files would take records as if nothing
+    /// were amiss.
     pub fn check_free_space(&self) {
         for directory in self.directories.iter().filter(|directory| directory.is_online()) {
-            let free = self.disk.free_bytes(&directory.path);
+            let free = match self.disk.free_bytes(&directory.path) {
+                Err(error) if error.is_not_found() => {
+                    directory.take_offline(&error.into());
+                    self.logs().iter().filter(|log| log.is_in(&directory.path)).for_each(|log| log.follow_offline());
+                    continue;
+                }
+                free => free,
+            };
             if let Ok(free) = free {
                 self.note_free_space(directory, free);
             }
@@ -378,7 +412,7 @@ impl LogManager {
         for directory in self.directories.iter().filter(|directory| directory.is_online()) {
             if let Err(error) = self.shut_down_directory(directory, broker_epoch) {
                 Mark::ShutdownNotClean.reached();
-                tracing::error!(directory = %directory.path.display(), %error, "shutdown is not clean");
+                tracing::error!(directory = %directory.path.display(), %error, "the shutdown is not clean: the logs in this directory are checked at the next start");
                 result = result.and(Err(error));
             }
         }
@@ -442,7 +476,7 @@ impl LogManager {
             match self.load_log(now, &partition, &folder, directory, settings, known) {
                 Ok(log) => drop(loaded.logs.insert(partition, log)),
                 Err(error @ LogError::Malformed { .. }) => {
-                    tracing::error!(%partition, %error, "log cannot be loaded");
+                    tracing::error!(%partition, directory = %directory.path.display(), %error, "a log cannot be loaded, and is not served until its files are mended or moved away");
                     let KnownOffsets { recovery_point, log_start, .. } = known;
                     let log_directory = Arc::clone(&directory.path);
                     loaded.unreadable.insert(partition, UnreadableLog { log_directory, recovery_point, log_start });
@@ -455,6 +489,11 @@ impl LogManager {
         } else {
             // What was recovered may still lie in memory only; from here on it counts as being on disk.
             self.disk.sync_all(&directory.path)?;
+            let has_log = |partition: &TopicPartition| {
+                loaded.logs.contains_key(partition) || loaded.unreadable.contains_key(partition)
+            };
+            loaded.gone = recovery_points.into_iter().filter(|(partition, _)| is_wanted(partition)).collect();
+            loaded.gone.retain(|partition, recovery_point| *recovery_point > Offset(0) && !has_log(partition));
         }
         Ok(loaded)
     }
@@ -494,6 +533,7 @@ impl LogManager {
             topic_partition: partition.clone(),
             topic_id: topic_id.map_or_else(OnceLock::new, OnceLock::from),
             was_clean: directory.was_clean,
+            checked_bytes: loaded.checked_bytes,
             log_directory: Arc::clone(&directory.path),
             is_disk_full: Arc::clone(&directory.is_full),
         };
@@ -515,7 +555,7 @@ fn note_lost_records(
         if end < *recovery_point && !loaded.unreadable.contains_key(partition) {
             Mark::RecordsGone.reached();
             let directory_path = directory.path.display();
-            tracing::error!(%partition, directory = %directory_path, %end, before = %recovery_point, "records are gone since the shutdown");
+            tracing::error!(%partition, directory = %directory_path, %end, before = %recovery_point, "records are gone since the shutdown: somebody has removed files, or put older ones in their place");
             directory.has_lost_records.store(true, Ordering::Relaxed);
         }
     }
@@ -536,6 +576,7 @@ impl LoadedDirectory {
             }
         }
         self.unreadable.extend(other.unreadable);
+        self.gone.extend(other.gone);
         self.deleted.extend(other.deleted);
         Ok(())
     }

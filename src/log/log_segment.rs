@@ -48,8 +48,8 @@ pub(super) enum Cut {
 pub(super) struct RecoveredSegment {
     /// The offset behind the last whole batch.
     pub(super) next_offset: Offset,
-    /// Whether bytes were cut off.
-    pub(super) was_cut: bool,
+    /// So many bytes were cut off.
+    pub(super) cut_bytes: u64,
     /// Whether offsets are missing between its batches: a compaction was here.
     pub(super) has_gaps: bool,
 }
@@ -131,6 +131,11 @@ impl LogSegment {
     /// The file of batches, opened if it is not.
     pub(super) fn file(&mut self) -> Result<Arc<dyn DiskFile>, DiskError> {
         self.log.open().cloned()
+    }
+
+    /// Looks whether somebody has removed the file of batches that is open.
+    pub(super) fn check_place(&self) -> Result<(), DiskError> {
+        self.log.check_place(self.bytes)
     }
 
     /// Appends `pieces`, which are the bytes of `batches`, whose offsets are final.
@@ -290,7 +295,7 @@ impl LogSegment {
         let (file, bytes) = (self.file()?, self.bytes);
         self.reset_indexes()?;
         let mut scanner = BatchScanner::new(&*file, 0, bytes, RECOVERY_CHUNK_BYTES).carefully();
-        let mut recovered = RecoveredSegment { next_offset: self.base_offset, was_cut: false, has_gaps: false };
+        let mut recovered = RecoveredSegment { next_offset: self.base_offset, cut_bytes: 0, has_gaps: false };
         loop {
             match scanner.next_batch() {
                 Ok(Some((_, batch))) => {
@@ -322,7 +327,7 @@ impl LogSegment {
                 file.truncate(self.bytes)?;
                 // At once: a power cut that brings the old end back would find it beside what has been appended since, also in later segments.
                 file.sync()?;
-                recovered.was_cut = true;
+                recovered.cut_bytes = bytes - self.bytes;
             }
             Cut::Remove => {}
         }

@@ -9,6 +9,7 @@ mod checkpoint_file;
 mod clean_shutdown_file;
 mod deleted_folders;
 mod error;
+mod first_start;
 mod folder_files;
 mod index_file;
 mod lazy_file;
@@ -41,6 +42,7 @@ mod unified_log;
 
 pub use append::{AppendInfo, AppendOrigin, Durability, TransactionContext};
 pub use error::{AppendError, LogError, ReadError};
+pub use first_start::check_metadata_log;
 pub use log_checkpoint::Checkpoint;
 pub use log_manager::{LogDirectoryInfo, LogManager};
 pub use producer_append_info::VerificationGuard;

@@ -86,6 +86,9 @@ impl UnifiedLog {
             // Said once: every consumer comes back again and again.
             tracing::error!(partition = %self.topic_partition(), %error, "records cannot be read");
         }
+        if let Err(ReadError::Disk(error)) = &read {
+            self.tell_of_trouble(&mut self.lock(), error, "records could not be read");
+        }
         read
     }
 

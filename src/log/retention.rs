@@ -17,6 +17,27 @@ use crate::types::{Instant, Now, Offset};
 /// Files that wait for their removal: since when they may be removed, and what they are called now.
 pub(super) type PendingRemovals = VecDeque<(Instant, PathBuf)>;
 
+/// Why a segment may go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reason {
+    /// It lies below the log's start, which DeleteRecords has moved.
+    LogStart,
+    /// The log is larger than `retention.bytes`.
+    Size,
+    /// All in it is older than `retention.ms`.
+    Age,
+}
+
+impl Reason {
+    fn told(self, settings: &LogSettings) -> String {
+        match self {
+            Reason::LogStart => "they lie below the log start offset".to_owned(),
+            Reason::Size => format!("the log is larger than retention.bytes={}", settings.retention_bytes),
+            Reason::Age => format!("their records are older than retention.ms={}", settings.retention_ms),
+        }
+    }
+}
+
 impl UnifiedLog {
     /// Applies the retention rules: removes segments below the log's start and, if `cleanup.policy` has `delete`, those that are too
     /// many or too old. Says how many went. Their files stay for `file.delete.delay.ms`: [`UnifiedLog::remove_deleted_files`].
@@ -32,10 +53,10 @@ impl UnifiedLog {
     }
 
     fn delete_by_rules(&self, state: &mut LogState, now: Now, settings: &LogSettings) -> Result<usize, LogError> {
-        let mut deleted = self.delete_prefix(state, now, settings, LogState::below_log_start)?;
+        let mut deleted = self.delete_prefix(state, now, settings, Reason::LogStart)?;
         if settings.delete {
-            deleted += self.delete_prefix(state, now, settings, LogState::beyond_size)?;
-            deleted += self.delete_prefix(state, now, settings, LogState::beyond_age)?;
+            deleted += self.delete_prefix(state, now, settings, Reason::Size)?;
+            deleted += self.delete_prefix(state, now, settings, Reason::Age)?;
         }
         Ok(deleted)
     }
@@ -82,20 +103,28 @@ impl UnifiedLog {
         due
     }
 
-    /// Removes the segments that `choose` counts, from the oldest on. If no new one can take the place of the last, that one stays; what
+    /// Removes the segments that may go for this reason, from the oldest on. If no new one can take the place of the last, that one stays; what
     /// else can go goes before the error is returned.
     fn delete_prefix(
         &self,
         state: &mut LogState,
         now: Now,
         settings: &LogSettings,
-        choose: impl Fn(&mut LogState, Now, &LogSettings) -> Result<usize, DiskError>,
+        reason: Reason,
     ) -> Result<usize, LogError> {
-        let count = choose(state, now, settings)?;
+        let count = match reason {
+            Reason::LogStart => state.below_log_start(),
+            Reason::Size => state.beyond_size(settings),
+            Reason::Age => state.beyond_age(now, settings),
+        }?;
         let rolled = if count > 0 && count == state.segments.len() { self.roll_now(state, now.wall) } else { Ok(()) };
         let count = if rolled.is_ok() { count } else { count - 1 };
         if count > 0 && state.status == LogStatus::Online {
+            let bytes: u64 = state.segments.values().take(count).map(LogSegment::bytes).sum();
             self.delete_segments(state, now, settings, count)?;
+            let (partition, log_start) = (self.topic_partition(), state.log_start);
+            let reason = reason.told(settings);
+            tracing::info!(%partition, segments = count, bytes, log_start_offset = %log_start, "old segments are deleted: {reason}");
         }
         rolled?;
         Ok(count)
@@ -147,12 +176,12 @@ impl LogState {
         Ok(count)
     }
 
-    fn below_log_start(&mut self, _now: Now, _settings: &LogSettings) -> Result<usize, DiskError> {
+    fn below_log_start(&mut self) -> Result<usize, DiskError> {
         let log_start = self.log_start;
         self.count_prefix(|_, next| Ok(next.is_some_and(|next| next <= log_start)))
     }
 
-    fn beyond_size(&mut self, _now: Now, settings: &LogSettings) -> Result<usize, DiskError> {
+    fn beyond_size(&mut self, settings: &LogSettings) -> Result<usize, DiskError> {
         let Ok(retention_bytes) = u64::try_from(settings.retention_bytes) else { return Ok(0) };
         let bytes: u64 = self.segments.values().map(LogSegment::bytes).sum();
         let mut excess = bytes.saturating_sub(retention_bytes);

@@ -246,9 +246,9 @@ impl UnifiedLog {
                     state.sync.owe_directory(directory);
                 }
                 Ok(false) => {}
-                Err(_) => {
+                Err(error) => {
                     Mark::EpochsNotReplaced.reached();
-                    self.set_status(&mut state, LogStatus::Offline);
+                    self.go_offline(&mut state, &error);
                 }
             }
         }

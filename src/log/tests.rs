@@ -3,6 +3,7 @@
 //! It must not look inside a log: only offsets, bytes and files on disk.
 
 mod log_directories;
+mod losses;
 pub(crate) mod memory_disk;
 mod model;
 mod offsets;
@@ -11,6 +12,7 @@ mod recovery;
 mod retention;
 mod rolls;
 mod timestamps;
+pub(crate) mod told;
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -64,6 +64,8 @@ pub(super) struct LogState {
     pub(super) removals: PendingRemovals,
     /// Places at which a read found damage: segment and position.
     pub(super) damaged: BTreeSet<(Offset, u64)>,
+    /// Errors of the disk that the operator was told of since the last upkeep.
+    pub(super) troubles: BTreeSet<String>,
     /// Not used since the last upkeep.
     pub(super) is_idle: bool,
     open_inactive: VecDeque<Offset>,
@@ -131,6 +133,8 @@ pub(super) struct LoadedLog {
     pub(super) end: LogOffsetMetadata,
     pub(super) producers: ProducerStateManager,
     pub(super) epochs: LeaderEpochCache,
+    /// So many bytes had to be read again, since the last end was not in order.
+    pub(super) checked_bytes: u64,
 }
 
 /// What does not change about a log.
@@ -139,6 +143,7 @@ pub(super) struct LogIdentity {
     pub(super) topic_partition: TopicPartition,
     pub(super) topic_id: OnceLock<TopicId>,
     pub(super) was_clean: bool,
+    pub(super) checked_bytes: u64,
     pub(super) log_directory: Arc<Path>,
     pub(super) is_disk_full: Arc<AtomicBool>,
 }
@@ -176,6 +181,7 @@ impl UnifiedLog {
             epochs: loaded.epochs,
             removals: PendingRemovals::new(),
             damaged: BTreeSet::new(),
+            troubles: BTreeSet::new(),
             is_idle: true,
             open_inactive: VecDeque::new(),
         };
@@ -252,6 +258,11 @@ impl UnifiedLog {
     /// Whether the last shutdown was clean. If not, records of unsynced appends may be gone, and the partition needs a new leader epoch.
     pub fn was_clean(&self) -> bool {
         self.identity.was_clean
+    }
+
+    /// How much of it had to be read again when it was loaded, since the last shutdown was not clean.
+    pub(super) fn checked_bytes(&self) -> u64 {
+        self.identity.checked_bytes
     }
 
     /// The log directory in which it lies.
@@ -348,6 +359,42 @@ impl UnifiedLog {
         self.offsets.owes_sync.store(state.owes_sync(), Ordering::Release);
     }
 
+    /// Takes no more requests until the next start, and tells the operator why.
+    pub(super) fn go_offline(&self, state: &mut LogState, error: &DiskError) {
+        let (partition, folder) = (self.topic_partition(), state.directory.display());
+        tracing::error!(%partition, %folder, %error, "a log goes offline: it is not served until the disk is mended and the broker started again");
+        self.set_status(state, LogStatus::Offline);
+    }
+
+    /// Takes no more requests until the next start, since the directory in which it lies does not.
+    pub(super) fn follow_offline(&self) {
+        let mut state = self.lock();
+        if state.status == LogStatus::Online {
+            self.set_status(&mut state, LogStatus::Offline);
+        }
+    }
+
+    /// Tells the operator of an error of the disk after which the log stays in use: of each once until the next upkeep, since clients come
+    /// again and again.
+    pub(super) fn tell_of_trouble(&self, state: &mut LogState, error: &DiskError, what: &'static str) {
+        if state.troubles.insert(error.to_string()) {
+            let (partition, folder) = (self.topic_partition(), state.directory.display());
+            tracing::error!(%partition, %folder, %error, "{what}, and the client was told so: see to the disk");
+        }
+    }
+
+    /// Looks whether the file that is appended to still lies in its folder, and goes offline if somebody has removed it.
+    pub(super) fn check_place(&self, state: &mut LogState) -> Result<(), DiskError> {
+        if state.status != LogStatus::Online {
+            return Ok(());
+        }
+        let result = state.active().check_place();
+        if let Err(error) = &result {
+            self.go_offline(state, error);
+        }
+        result
+    }
+
     /// Whether a sync that it made by itself has failed: nobody knows what is on the disk, and the broker must stop.
     pub fn has_failed_sync(&self) -> bool {
         self.offsets.has_failed_sync.load(Ordering::Acquire)
@@ -408,6 +455,7 @@ impl UnifiedLog {
         if state.active().bytes() == 0 && state.active_base() == base_offset {
             return Ok(());
         }
+        self.check_place(state)?;
         self.sync_first_name(state)?;
         let (old, files) = (state.active_base(), state.active().settle()?);
         let snapshot = state.producers.take_snapshot()?;
@@ -416,7 +464,7 @@ impl UnifiedLog {
             Err(error) => {
                 Mark::RollFails.reached();
                 if !matches!(error, DiskError::Full { .. }) {
-                    self.set_status(state, LogStatus::Offline);
+                    self.go_offline(state, &error);
                 }
                 return Err(error);
             }

@@ -129,6 +129,11 @@ impl MetadataImage {
         self.configs.get(resource).map_or(&NONE, |configs| configs)
     }
 
+    /// Whether nothing that any resource overrides can differ, as far as that is seen at a glance.
+    pub fn shares_configs_with(&self, other: &MetadataImage) -> bool {
+        Arc::ptr_eq(&self.configs, &other.configs)
+    }
+
     /// All resources that override something, sorted by kind and name.
     pub fn config_resources(&self) -> impl Iterator<Item = &ConfigResource> {
         self.configs.keys()

@@ -51,6 +51,8 @@ struct Histogram {
     count: AtomicU64,
     sum_ns: AtomicU64,
     buckets: [AtomicU64; BUCKETS],
+    /// The longest of those in the last bucket, which has no other bound.
+    longest_us: AtomicU64,
 }
 
 impl Histogram {
@@ -59,10 +61,13 @@ impl Histogram {
         let bucket = (u64::BITS - microseconds.leading_zeros()) as usize;
         self.count.fetch_add(1, Ordering::Relaxed);
         self.sum_ns.fetch_add(ns, Ordering::Relaxed);
+        if bucket >= BUCKETS - 1 {
+            self.longest_us.fetch_max(microseconds, Ordering::Relaxed);
+        }
         self.buckets[bucket.min(BUCKETS - 1)].fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Upper bound of the bucket in which the value lies that `percent` of all do not exceed.
+    /// Upper bound of the bucket, or of all in the last one, in which the value lies that `percent` of all do not exceed.
     fn quantile_us(&self, percent: u64) -> u64 {
         let counts: Vec<u64> = self.buckets.iter().map(|bucket| bucket.load(Ordering::Relaxed)).collect();
         let rank = (counts.iter().sum::<u64>() * percent).div_ceil(100);
@@ -71,7 +76,11 @@ impl Histogram {
             Some(*seen)
         };
         let bucket = counts.iter().scan(0, reaches).take_while(|seen| *seen < rank).count();
-        if rank == 0 { 0 } else { 1 << bucket }
+        match bucket {
+            _ if rank == 0 => 0,
+            bucket if bucket < BUCKETS - 1 => 1 << bucket,
+            _ => self.longest_us.load(Ordering::Relaxed),
+        }
     }
 }
 
@@ -101,7 +110,8 @@ impl RequestMetrics {
         })
     }
 
-    /// Microseconds that so many in a hundred requests of an API did not exceed in a phase, rounded up to a power of two. 0 if there were none.
+    /// Microseconds that so many in a hundred requests of an API did not exceed in a phase, rounded up to a power of two if that is
+    /// below 2^25. 0 if there were none.
     pub fn microseconds_max(&self, api_key: i16, phase: RequestPhase, percent: u64) -> u64 {
         self.histogram(api_key, phase).map_or(0, |histogram| histogram.quantile_us(percent))
     }
@@ -146,5 +156,12 @@ mod tests {
         let bound = |percent| metrics.microseconds_max(0, RequestPhase::Total, percent);
         assert_eq!((bound(98), bound(99), bound(100)), (128, 8192, 8192));
         assert_eq!(metrics.microseconds_max(7, RequestPhase::Total, 99), 0);
+        metrics.record(7, [0, 0, 0, 0, 0, 40_000_000_000].map(Instant));
+        metrics.record(7, [0, 0, 0, 0, 0, 100_000_000_000].map(Instant));
+        assert_eq!(
+            metrics.microseconds_max(7, RequestPhase::Total, 99),
+            100_000_000,
+            "of the longest the bound is true, too"
+        );
     }
 }

@@ -29,9 +29,10 @@ pub fn run(fixed: StaticConfig) -> Result<(), StartError> {
     let settings = Settings::resolve(Layers { fixed: &fixed, dynamic: &Default::default() });
     let log_dirs = settings.log.dirs.join(", ");
     let parkers = Parkers::new(settings.request.io_threads);
+    let begun = clock.now();
     let broker: Broker<MioSelector> = Broker::start(
         fixed,
-        clock.now(),
+        begun,
         BrokerEnvironment {
             network: &MioNetwork,
             disk: Arc::clone(&disk),
@@ -48,8 +49,15 @@ pub fn run(fixed: StaticConfig) -> Result<(), StartError> {
         .filter_map(|acceptor| acceptor.local_address().ok())
         .map(|address| address.to_string())
         .collect();
+    let start_ms = clock.now().instant.since(begun.instant).as_millis();
     let running = Running::spawn(broker, &parkers, disk, clock);
-    tracing::info!(listeners = addresses.join(", "), log_dirs, version = env!("CARGO_PKG_VERSION"), "Klamm is ready");
+    tracing::info!(
+        listeners = addresses.join(", "),
+        log_dirs,
+        start_ms,
+        version = env!("CARGO_PKG_VERSION"),
+        "Klamm is ready"
+    );
     while signals.wait().map_err(system)? != Wish::End {
         running.ending.log_request_times();
     }

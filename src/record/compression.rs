@@ -67,13 +67,13 @@ impl CompressionType {
         CompressionType::ALL.into_iter().find(|codec| codec.name() == name)
     }
 
-    /// The codec with Kafka's default level (`compression.gzip.level` -1, `compression.lz4.level` 9, `compression.zstd.level` 3).
+    /// The codec with Kafka's default level (`compression.gzip.level` -1, `compression.zstd.level` 3).
     pub const fn with_default_level(self) -> Compression {
         match self {
             CompressionType::None => Compression::None,
             CompressionType::Gzip => Compression::Gzip { level: -1 },
             CompressionType::Snappy => Compression::Snappy,
-            CompressionType::Lz4 => Compression::Lz4 { level: 9 },
+            CompressionType::Lz4 => Compression::Lz4,
             CompressionType::Zstd => Compression::Zstd { level: 3 },
         }
     }
@@ -98,11 +98,8 @@ pub enum Compression {
     },
     /// Snappy knows no levels.
     Snappy,
-    /// Level 1 to 17. It makes no difference: the encoder has one speed, that of Kafka's default.
-    Lz4 {
-        /// `compression.lz4.level`.
-        level: i32,
-    },
+    /// The encoder has one level, the speed of which is that of Kafka's default.
+    Lz4,
     /// Level -131072 to 22.
     Zstd {
         /// `compression.zstd.level`.
@@ -117,7 +114,7 @@ impl Compression {
             Compression::None => CompressionType::None,
             Compression::Gzip { .. } => CompressionType::Gzip,
             Compression::Snappy => CompressionType::Snappy,
-            Compression::Lz4 { .. } => CompressionType::Lz4,
+            Compression::Lz4 => CompressionType::Lz4,
             Compression::Zstd { .. } => CompressionType::Zstd,
         }
     }
@@ -188,7 +185,7 @@ impl Compressor {
             Compression::None => Target::None(output),
             Compression::Gzip { level } => Target::Gzip(gzip::writer(level, output)),
             Compression::Snappy => Target::Snappy(snappy::Writer::new(&mut self.snappy, output)?),
-            Compression::Lz4 { level: _ } => Target::Lz4(Box::new(lz4::writer(output))),
+            Compression::Lz4 => Target::Lz4(Box::new(lz4::writer(output))),
             Compression::Zstd { level } => Target::Zstd(self.zstd.writer(level, content_bytes, output)?),
         }))
     }

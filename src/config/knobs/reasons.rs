@@ -21,3 +21,5 @@ pub(super) const NO_COMPACTION: &str = "no cleaner runs, so a topic with cleanup
 pub(super) const NO_CONSUMER_PROTOCOL: &str =
     "groups of the consumer protocol (KIP-848) are not served, classic ones are";
 pub(super) const NO_TRANSACTIONS: &str = "transactions are not served";
+pub(super) const ONE_LZ4_LEVEL: &str =
+    "the encoder of LZ4 has one level, the speed of which is that of Kafka's default";

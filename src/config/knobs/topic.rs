@@ -2,7 +2,7 @@
 //!
 //! It must not know who obeys a knob.
 
-use super::reasons::{NO_COMPACTION, NO_REMOTE_STORAGE, NO_SHARE_GROUPS, ONE_NODE, OWN_WAY};
+use super::reasons::{NO_COMPACTION, NO_REMOTE_STORAGE, NO_SHARE_GROUPS, ONE_LZ4_LEVEL, ONE_NODE, OWN_WAY};
 use crate::config::knob::{Knob, knobs};
 
 /// Every topic config that Kafka 4.4 has, in the order of their names.
@@ -11,8 +11,7 @@ pub const TOPIC_KNOBS: &[Knob] = knobs! {
         => Honoured("What happens to old records: delete them by age and size, or keep all with compact or if empty; no cleaner runs.");
     "compression.gzip.level": Int = "-1", BetweenOr(1, 9, -1), ClusterWide, Medium
         => Honoured("Level of gzip when compression.type is gzip.");
-    "compression.lz4.level": Int = "9", Between(1, 17), ClusterWide, Medium
-        => Honoured("Level of LZ4 when compression.type is lz4.");
+    "compression.lz4.level": Int = "9", Between(1, 17), ClusterWide, Medium => Idle(ONE_LZ4_LEVEL);
     "compression.type": String = "producer",
         OneOf(&["uncompressed", "zstd", "lz4", "snappy", "gzip", "producer"]), ClusterWide, Medium
         => Honoured("Codec of stored batches; producer keeps what the producer chose.");

@@ -2,7 +2,7 @@
 //!
 //! It must not know who obeys a knob; the vocabulary is in `knob.rs`, the reasons in `reasons.rs`.
 
-use super::reasons::{NO_PLUGINS, ONE_NODE};
+use super::reasons::{NO_PLUGINS, ONE_LZ4_LEVEL, ONE_NODE};
 use crate::config::knob::{Knob, knobs};
 
 pub(super) const KNOBS: &[Knob] = knobs! {
@@ -11,8 +11,7 @@ pub(super) const KNOBS: &[Knob] = knobs! {
         => Honoured("Whether a topic that a client asks for is created on the spot.");
     "compression.gzip.level": Int = "-1", BetweenOr(1, 9, -1), ClusterWide, Medium
         => Honoured("Level of gzip when compression.type is gzip.");
-    "compression.lz4.level": Int = "9", Between(1, 17), ClusterWide, Medium
-        => Honoured("Level of LZ4 when compression.type is lz4.");
+    "compression.lz4.level": Int = "9", Between(1, 17), ClusterWide, Medium => Idle(ONE_LZ4_LEVEL);
     "compression.type": String = "producer",
         OneOf(&["uncompressed", "zstd", "lz4", "snappy", "gzip", "producer"]), ClusterWide, High
         => Honoured("Codec of stored batches; producer keeps what the producer chose.");

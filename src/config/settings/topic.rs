@@ -43,8 +43,8 @@ pub enum CompressionType {
     Gzip(i32),
     /// Snappy.
     Snappy,
-    /// LZ4 with this level.
-    Lz4(i32),
+    /// LZ4, which has one level here.
+    Lz4,
     /// zstd with this level.
     Zstd(i32),
 }
@@ -189,7 +189,7 @@ impl TopicLayers<'_> {
             "uncompressed" => CompressionType::Uncompressed,
             "gzip" => CompressionType::Gzip(self.int("compression.gzip.level")),
             "snappy" => CompressionType::Snappy,
-            "lz4" => CompressionType::Lz4(self.int("compression.lz4.level")),
+            "lz4" => CompressionType::Lz4,
             "zstd" => CompressionType::Zstd(self.int("compression.zstd.level")),
             _ => CompressionType::Producer,
         }

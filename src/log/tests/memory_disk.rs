@@ -38,6 +38,8 @@ pub(crate) struct Faults {
     pub(crate) fails_rename: AtomicBool,
     /// Nothing at or below this path can be opened, renamed or removed, nor its space be told.
     pub(crate) broken: Mutex<Option<PathBuf>>,
+    /// All that lies in this directory cannot be synced at once.
+    pub(crate) unsyncable: Mutex<Option<PathBuf>>,
     /// This directory cannot be listed.
     pub(crate) unreadable: Mutex<Option<PathBuf>>,
 }
@@ -328,7 +330,8 @@ impl Disk for MemoryDisk {
     }
 
     fn sync_all(&self, root: &Path) -> Result<(), DiskError> {
-        if self.faults.fails_sync.load(Ordering::Relaxed) {
+        let is_broken = self.faults.unsyncable.lock().unwrap().as_deref() == Some(root);
+        if is_broken || self.faults.fails_sync.load(Ordering::Relaxed) {
             let source = io::Error::other("made to fail");
             return Err(DiskError::Io { operation: "sync_all", path: root.to_path_buf(), source });
         }
@@ -343,6 +346,9 @@ impl Disk for MemoryDisk {
 
     fn free_bytes(&self, root: &Path) -> Result<u64, DiskError> {
         self.faults.check("free space", root)?;
+        if !self.directories.lock().unwrap().contains(root) {
+            return Err(not_found(root));
+        }
         Ok(u64::try_from(self.free.load(Ordering::Relaxed)).unwrap())
     }
 

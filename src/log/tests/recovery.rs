@@ -298,7 +298,7 @@ fn records_of_a_broker_before_kafka_0_11_are_left_alone() {
     let manager = open_manager(&crashed, &["/logs"], &small(3), at(0));
     assert!(manager.get(&partition()).is_none());
     let made = manager.create(at(0), &partition(), TopicId([7; 16]), Arc::new(small(3)), true);
-    assert!(matches!(made, Err(LogError::Offline)));
+    assert!(matches!(made, Err(LogError::Unreadable { .. })));
     assert_eq!(crashed.read(path(0, "log")).unwrap(), old);
 }
 
