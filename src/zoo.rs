@@ -83,6 +83,8 @@ bugs! {
     ValidationCreates = "validation creates partitions";
     /// An offset that was deleted is still there.
     DeletedOffsetStays = "deleted offset stays";
+    /// A deleted group is still there while somebody who was given a member id may come back with it.
+    PendingKeepsGroup = "deleted group waits for who may join";
 }
 
 #[cfg(feature = "zoo")]
