@@ -13,7 +13,7 @@ messages! {
     /// What the broker's mechanism says, and for how long the session lasts.
     pub struct SaslAuthenticateResponse<'a>: versions 0..=2, flexible 2.. {
         error_code: i16 => 0..;
-        error_message: Option<&'a str> => 0..;
+        error_message: Option<&'a str> = Some("") => 0..;
         auth_bytes: &'a [u8] => 0..;
         session_lifetime_ms: i64 => 1..;
     }
