@@ -10,7 +10,7 @@ use klamm::cli::Arguments;
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     klamm::os::start_logging(&arguments.log_level);
-    let configuration = arguments.configuration(|path| klamm::os::read_text(path), &klamm::os::variables());
+    let configuration = arguments.configuration(|path| klamm::os::read_file(path), &klamm::os::variables());
     let configuration = match configuration {
         Ok(configuration) => configuration,
         Err(error) => {

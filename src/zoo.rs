@@ -197,6 +197,8 @@ bugs! {
         AssignmentParsed = "assignment is parsed";
         /// A rebalance waits for whoever was given a member id and did not come back.
         PendingMemberBlocks = "pending member blocks the rebalance";
+        /// A deleted group is still there while somebody who was given a member id may come back with it.
+        PendingKeepsGroup = "deleted group waits for who may join";
         /// The session of a member runs out while it waits for the others.
         WaitingMemberExpires = "waiting member expires";
         /// An offset that was never committed is an error.

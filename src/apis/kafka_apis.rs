@@ -46,7 +46,7 @@ pub struct KafkaApis {
     pub(super) controller: Controller<Deferred>,
     pub(super) producer_ids: Mutex<ProducerIds<Box<ApiRequest>>>,
     pub(super) deadlines: Arc<Deadlines>,
-    /// Which refusals of batches were told to the operator.
+    /// Which refusals, of batches and of SASL, were told to the operator.
     pub(super) refusals: RareLines,
     /// The image whose logs exist.
     pub(super) followed: Mutex<Arc<MetadataImage>>,
@@ -74,6 +74,7 @@ impl KafkaApis {
             ApiKey::Fetch => handlers::fetch::handle(self, now, request),
             ApiKey::ListOffsets => handlers::list_offsets::handle(self, request),
             ApiKey::Metadata => handlers::metadata::handle(self, now, request),
+            ApiKey::SaslHandshake => handlers::sasl_handshake::handle(self, now, request),
             ApiKey::ApiVersions => handlers::api_versions::handle(self, request),
             ApiKey::InitProducerId => handlers::init_producer_id::handle(self, now, request),
             ApiKey::FindCoordinator => handlers::find_coordinator::handle(self, now, request),
@@ -89,6 +90,7 @@ impl KafkaApis {
             ApiKey::DeleteGroups => handlers::delete_groups::handle(self, now, request),
             ApiKey::CreateTopics => handlers::create_topics::handle(self, now, request),
             ApiKey::DeleteTopics => handlers::delete_topics::handle(self, now, request),
+            ApiKey::SaslAuthenticate => handlers::sasl_authenticate::handle(self, now, request),
             ApiKey::CreatePartitions => handlers::create_partitions::handle(self, now, request),
             ApiKey::DeleteRecords => handlers::delete_records::handle(self, now, request),
             ApiKey::OffsetForLeaderEpoch => handlers::offset_for_leader_epoch::handle(self, request),
@@ -173,6 +175,17 @@ impl KafkaApis {
         if let Some(untold) = self.refusals.due(now, cause) {
             let (partition, others_before) = (partition.log.topic_partition(), (untold > 0).then_some(untold));
             tracing::warn!(%partition, client_id, others_before, "a batch was refused: {cause}");
+        }
+    }
+
+    /// Writes a warning about a client that speaks SASL to a listener without it, unless there was one just now.
+    pub(crate) fn tell_of_sasl(&self, now: Instant, request: &ApiRequest) {
+        const CAUSE: &str =
+            "a client speaks SASL to a PLAINTEXT listener: set security.protocol=PLAINTEXT in the client";
+        if let Some(untold) = self.refusals.due(now, CAUSE) {
+            let listener = self.listeners.get(request.listener).map(|listener| listener.endpoint.name.as_str());
+            let (client_id, others_before) = (&*request.client_id(), (untold > 0).then_some(untold));
+            tracing::warn!(peer = %request.peer, listener, client_id, others_before, "authentication refused: {CAUSE}");
         }
     }
 

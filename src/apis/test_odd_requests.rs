@@ -19,6 +19,8 @@ use crate::protocol::messages::find_coordinator::FindCoordinatorRequest;
 use crate::protocol::messages::metadata::{MetadataRequest, MetadataRequestTopic, MetadataResponse};
 use crate::protocol::messages::offset_fetch::{OffsetFetchRequest, OffsetFetchRequestGroup};
 use crate::protocol::messages::produce::{PartitionProduceData, ProduceRequest, ProduceResponse, TopicProduceData};
+use crate::protocol::messages::sasl_authenticate::{SaslAuthenticateRequest, SaslAuthenticateResponse};
+use crate::protocol::messages::sasl_handshake::{SaslHandshakeRequest, SaslHandshakeResponse};
 use crate::protocol::{ApiKey, Decoder, Message, RecordsField};
 use crate::record::RecordBatchBuilder;
 use crate::types::{ProducerEpoch, ProducerId, TopicId};
@@ -401,4 +403,25 @@ fn a_partition_whose_log_is_offline_has_no_leader() {
     let response = response.read::<DescribeTopicPartitionsResponse<'_>>();
     let leaders = response.topics.iter().map(|topic| topic.partitions[0].leader_id);
     assert_eq!(leaders.collect::<Vec<_>>(), [-1, 1]);
+}
+
+#[test]
+fn a_client_that_speaks_sasl_is_told_that_there_is_none_and_the_operator_once() {
+    let mut apis = TestApis::new();
+    let refused = ErrorCode::IllegalSaslState.code();
+    for version in 0..=1 {
+        let response = apis.ask_now(ApiKey::SaslHandshake, version, &SaslHandshakeRequest { mechanism: "PLAIN" });
+        let expected = SaslHandshakeResponse { error_code: refused, mechanisms: vec![] };
+        assert_eq!(response.read::<SaslHandshakeResponse<'_>>(), expected);
+    }
+    for version in 0..=2 {
+        let request = SaslAuthenticateRequest { auth_bytes: b"\0user\0secret" };
+        let response = apis.ask_now(ApiKey::SaslAuthenticate, version, &request);
+        let response = response.read::<SaslAuthenticateResponse<'_>>();
+        assert_eq!((response.error_code, response.auth_bytes, response.session_lifetime_ms), (refused, &[][..], 0));
+        let sentence = response.error_message.unwrap();
+        assert!(sentence.contains("security.protocol=PLAINTEXT") && !sentence.contains("secret"), "{sentence}");
+    }
+    let [told] = apis.apis.refusals.kinds()[..] else { panic!("one kind is told of") };
+    assert!(told.contains("SASL") && told.contains("security.protocol=PLAINTEXT"), "{told}");
 }

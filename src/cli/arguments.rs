@@ -46,13 +46,13 @@ impl Arguments {
     /// The configuration that file, environment and flags add up to. `read` reads the file, `variables` is the environment.
     pub fn configuration(
         &self,
-        read: impl FnOnce(&PathBuf) -> std::io::Result<String>,
+        read: impl FnOnce(&PathBuf) -> std::io::Result<Vec<u8>>,
         variables: &[(String, String)],
     ) -> Result<StaticConfig, ConfigurationError> {
         let mut sources = Sources::new();
         if let Some(path) = &self.properties {
-            let text = read(path).map_err(|source| ConfigurationError::File { path: path.clone(), source })?;
-            sources = sources.with_properties(&path.display().to_string(), &text);
+            let bytes = read(path).map_err(|source| ConfigurationError::File { path: path.clone(), source })?;
+            sources = sources.with_properties(&path.display().to_string(), bytes);
         }
         let variables = variables.iter().map(|(name, value)| (name.as_str(), value.as_str()));
         sources = sources.with_environment(variables).with_overrides(self.overrides.iter().map(String::as_str));
@@ -69,7 +69,7 @@ mod tests {
     fn flags_win_over_the_environment_and_the_environment_over_the_file() {
         let arguments = ["klamm", "a.properties", "--override", "num.partitions=3"];
         let arguments = Arguments::try_parse_from(arguments).unwrap();
-        let text = "num.partitions=1\nnum.io.threads=5\nlog.dirs=/from-file\n".to_string();
+        let text = "num.partitions=1\nnum.io.threads=5\nlog.dirs=/from-file\n".as_bytes().to_vec();
         let variables = [("KAFKA_NUM_PARTITIONS", "2"), ("KAFKA_NUM_IO_THREADS", "6"), ("HOME", "/root")];
         let variables = variables.map(|(name, value)| (name.to_string(), value.to_string()));
         let configuration = arguments.configuration(|_| Ok(text), &variables).unwrap();
@@ -84,7 +84,7 @@ mod tests {
         let missing = arguments.configuration(|_| Err(std::io::ErrorKind::NotFound.into()), &[]).unwrap_err();
         assert!(missing.to_string().contains("gone.properties"), "{missing}");
         let arguments = Arguments::try_parse_from(["klamm", "--override", "num.partitons=3"]).unwrap();
-        let wrong = arguments.configuration(|_| Ok(String::new()), &[]).unwrap_err().to_string();
+        let wrong = arguments.configuration(|_| Ok(Vec::new()), &[]).unwrap_err().to_string();
         assert!(wrong.contains("num.partitons") && wrong.contains("num.partitions"), "{wrong}");
     }
 }

@@ -23,6 +23,26 @@ pub(crate) struct BadEscape {
     pub(crate) line: usize,
 }
 
+/// The text of a file's bytes, one character for each as ISO-8859-1 has it: so Java reads them, whatever their author meant. The mark
+/// that some editors put before UTF-8 is left out. `None` if it is UTF-16.
+pub(crate) fn decode(bytes: &[u8]) -> Option<String> {
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") {
+        return None;
+    }
+    Some(bytes.iter().map(|byte| char::from(*byte)).collect())
+}
+
+/// The first line, from 1, that is no comment and looks like UTF-8 with characters that ISO-8859-1 reads as others.
+pub(crate) fn line_in_utf8(bytes: &[u8]) -> Option<usize> {
+    let is_utf8 = |line: &[u8]| {
+        let line = line.trim_ascii_start();
+        !line.starts_with(b"#") && !line.starts_with(b"!") && !line.is_ascii() && std::str::from_utf8(line).is_ok()
+    };
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    bytes.split(|byte| *byte == b'\n').zip(1..).find_map(|(line, number)| is_utf8(line).then_some(number))
+}
+
 /// Every entry in the order of the file; of two with the same key, both, and the later one counts.
 pub(crate) fn parse(text: &str) -> Result<Vec<Property>, BadEscape> {
     let mut properties = Vec::new();
@@ -126,7 +146,23 @@ fn four_digits(characters: &mut Peekable<Chars<'_>>) -> Option<u16> {
 mod tests {
     use proptest::prelude::{any, prop_assert_eq, prop_assume, proptest};
 
-    use super::{BadEscape, Property, natural_lines, parse};
+    use super::{BadEscape, Property, decode, line_in_utf8, natural_lines, parse};
+
+    #[test]
+    fn bytes_are_read_as_java_reads_them_without_the_mark_of_utf_8() {
+        assert_eq!(decode(b"a=\xfc").unwrap(), "a=\u{fc}");
+        assert_eq!(decode("a=ü".as_bytes()).unwrap(), "a=\u{c3}\u{bc}");
+        assert_eq!(decode(b"\xef\xbb\xbfa=1").unwrap(), "a=1");
+        for utf_16 in [b"\xff\xfea\0", b"\xfe\xff\0a"] {
+            assert_eq!(decode(utf_16), None);
+        }
+    }
+
+    #[test]
+    fn a_line_that_looks_like_utf_8_is_found_unless_it_is_a_comment() {
+        assert_eq!(line_in_utf8("\u{feff}# ü\n ! ü\na=1\nb=ü\n".as_bytes()), Some(4));
+        assert_eq!(line_in_utf8(b"a=\xfc\nb=\\u00fc"), None);
+    }
 
     fn pairs(text: &str) -> Vec<(String, String)> {
         parse(text).unwrap().into_iter().map(|Property { key, value, .. }| (key, value)).collect()

@@ -24,6 +24,7 @@ pub struct Sources {
     overrides: Vec<Setting>,
     idle_variables: Vec<String>,
     cluster_id: Option<String>,
+    notices: Vec<String>,
     problems: Vec<ConfigProblem>,
 }
 
@@ -33,21 +34,34 @@ impl Sources {
         Sources::default()
     }
 
-    /// Adds the text of a properties file; `name` is what messages call it.
+    /// Adds the bytes of a properties file; `name` is what messages call it.
     #[must_use]
-    pub fn with_properties(mut self, name: &str, text: &str) -> Sources {
-        match properties::parse(text) {
+    pub fn with_properties(mut self, name: &str, bytes: impl AsRef<[u8]>) -> Sources {
+        let unreadable = |line, reason: &str| ConfigProblem {
+            key: String::new(),
+            value: None,
+            origin: Some(Origin::File { name: name.to_owned(), line }),
+            reason: reason.to_owned(),
+        };
+        let Some(text) = properties::decode(bytes.as_ref()) else {
+            self.problems
+                .push(unreadable(1, "the file is in UTF-16; save it as plain ASCII, with \\uXXXX for the rest"));
+            return self;
+        };
+        if let Some(line) = properties::line_in_utf8(bytes.as_ref()) {
+            self.notices.push(format!(
+                "{name}, line {line}: what looks like UTF-8 is read as ISO-8859-1, as Kafka reads it; write \\uXXXX for a character beyond ASCII."
+            ));
+        }
+        match properties::parse(&text) {
             Ok(found) => self.files.extend(found.into_iter().map(|property| Setting {
                 key: property.key,
                 value: property.value,
                 origin: Origin::File { name: name.to_owned(), line: property.line },
             })),
-            Err(properties::BadEscape { line }) => self.problems.push(ConfigProblem {
-                key: String::new(),
-                value: None,
-                origin: Some(Origin::File { name: name.to_owned(), line }),
-                reason: "has a \\u that is not followed by the four hexadecimal digits of a character".to_owned(),
-            }),
+            Err(properties::BadEscape { line }) => self
+                .problems
+                .push(unreadable(line, "has a \\u that is not followed by the four hexadecimal digits of a character")),
         }
         self
     }
@@ -106,6 +120,11 @@ impl Sources {
     /// Variables that are known and mean nothing here.
     pub(crate) fn idle_variables(&self) -> &[String] {
         &self.idle_variables
+    }
+
+    /// What was read otherwise than its author may have meant.
+    pub(crate) fn notices(&self) -> &[String] {
+        &self.notices
     }
 
     /// What could not even be read.

@@ -50,6 +50,7 @@ impl StaticConfig {
             idle.add("the listener belongs to Kafka's controller and is not opened", &name);
         }
         config.notices = idle.lines();
+        config.notices.extend(sources.notices().iter().cloned().chain(replication_notice(&config)));
         Ok(config)
     }
 }
@@ -62,6 +63,18 @@ fn name_the_node_twice(settings: &mut BTreeMap<String, Setting>) {
             settings.entry(other.to_owned()).or_insert(Setting { key: other.to_owned(), ..setting });
         }
     }
+}
+
+/// What a file of a cluster makes of a broker that is alone: topics cannot have the copies that it wants.
+fn replication_notice(config: &StaticConfig) -> Option<String> {
+    let layers = Layers { fixed: config, dynamic: &DynamicConfig::default() };
+    let copies = layers.int("default.replication.factor");
+    (copies > 1).then(|| {
+        format!(
+            "default.replication.factor is {copies}, and there is one broker: topics that are created without a number of \
+             copies are refused; set it to 1."
+        )
+    })
 }
 
 /// The names of the listeners that only a controller of Kafka's would open.

@@ -617,7 +617,7 @@ fn open_directories(
                 first_error = first_error.or(Some(error));
                 continue;
             }
-            opened => opened?,
+            opened => opened.map_err(|error| twin_or(error, disk, path, &directories))?,
         };
         let path = path.display();
         if directory.cluster_id != cluster_id {
@@ -635,6 +635,19 @@ fn open_directories(
     } else {
         Err(first_error.unwrap_or(LogError::NoDirectory))
     }
+}
+
+/// A directory whose lock is held may be one that was opened just now, by a link or another way to write its name: then it is that.
+fn twin_or(error: LogError, disk: &dyn Disk, path: &Path, opened: &[LogDirectory]) -> LogError {
+    let id = match (&error, MetaProperties::read(disk, path)) {
+        (LogError::Disk(DiskError::Locked { .. }), Ok(Some(properties))) => properties.directory_id,
+        _ => None,
+    };
+    let Some(twin) = opened.iter().find(|other| id.as_ref() == Some(&other.id)) else { return error };
+    let (twin, path) = (twin.path.display(), path.display());
+    LogError::Inconsistent(format!(
+        "{twin} and {path} are the same directory: name it once in `log.dirs`, and by the same name in `metadata.log.dir`"
+    ))
 }
 
 /// Whether the other directories can be used in spite of this error. Another broker that holds the lock is a mistake of the operator.

@@ -46,7 +46,7 @@ const NAMES: [(u32, &str); 27] = [
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RecordCodecError {
     /// A record type, or a version of one, that this release does not know. Skipping it would serve a wrong picture of the cluster.
-    #[error("metadata record {name} (type {code}), version {version}, is not supported")]
+    #[error("metadata record {name} (type {code}), version {version}, is not supported: {}", reason_and_cure(*.code))]
     Unsupported {
         /// Kafka's name of the type, or `?`.
         name: &'static str,
@@ -61,6 +61,24 @@ pub enum RecordCodecError {
     /// The bytes are damaged.
     #[error(transparent)]
     Malformed(MetadataRecordError),
+}
+
+/// Why a record cannot be passed over, and what an operator can do.
+fn reason_and_cure(code: u32) -> String {
+    let missing = match code {
+        10 | 26 => "delegation tokens",
+        11 | 22 => "SCRAM users",
+        14 => "client quotas",
+        18 | 19 => "ACLs",
+        _ => return "it was written by a newer release, and skipping it would show another cluster than the one that it \
+                     belongs to; start that release, or a newer Klamm"
+            .to_owned(),
+    };
+    format!(
+        "Klamm has no {missing}, and would serve as if there had never been any. Where that is wanted, move the folder \
+         __cluster_metadata-0 out of the log directory: the start then makes the topics anew from their partitions, with their \
+         ids, records and committed offsets, but without their own configurations"
+    )
 }
 
 impl MetadataRecord {

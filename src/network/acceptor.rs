@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use super::connection_queue::ConnectionQueue;
 use super::connection_quotas::{Admission, ConnectionQuotas};
+use super::request::ListenerContext;
 use crate::env::{Connection, Event, Listener, Selector, SocketOptions, Step, Token};
 use crate::marks::Mark;
 use crate::types::{Instant, Now};
@@ -20,9 +21,14 @@ const LISTENER: Token = Token { index: 0, generation: 0 };
 /// How long to wait when the process has no file descriptor left for another connection: no edge will tell of it.
 const ACCEPT_RETRY: Duration = Duration::from_millis(100);
 
+const TOO_FAST: &str = "the connection is held back; raise it, or look for a client that connects again and again";
+const FULL: &str =
+    "the connection waits until another ends; raise it, or have idle ones end sooner by connections.max.idle.ms";
+const TOO_MANY_FROM_ADDRESS: &str = "the connection is closed; raise the number, or give the address one of its own in max.connections.per.ip.overrides";
+
 /// One listener's Acceptor.
 pub struct Acceptor<S: Selector> {
-    listener_index: usize,
+    context: Arc<ListenerContext>,
     selector: S,
     listener: S::Listener,
     events: Vec<Event>,
@@ -40,13 +46,15 @@ struct Held<C> {
     connection: C,
     peer: SocketAddr,
     not_before: Option<Instant>,
+    /// The operator knows that it waits for a place.
+    is_told: bool,
     is_admitted: bool,
 }
 
 impl<S: Selector> Acceptor<S> {
-    /// An Acceptor for `listener`, which it registers with `selector`.
+    /// An Acceptor for `listener`, which it registers with `selector`; `context` is what it is called.
     pub fn new(
-        listener_index: usize,
+        context: Arc<ListenerContext>,
         mut selector: S,
         mut listener: S::Listener,
         processors: Vec<Arc<ConnectionQueue<S::Connection>>>,
@@ -55,7 +63,7 @@ impl<S: Selector> Acceptor<S> {
     ) -> io::Result<Acceptor<S>> {
         selector.register_listener(&mut listener, LISTENER)?;
         Ok(Acceptor {
-            listener_index,
+            context,
             selector,
             listener,
             events: Vec::new(),
@@ -106,8 +114,12 @@ impl<S: Selector> Acceptor<S> {
     fn accept(&mut self, now: Now) -> Step {
         match self.listener.accept() {
             Ok((connection, peer)) => {
-                let not_before = self.quotas.record_arrival(self.listener_index, now);
-                self.pass_on(Held { connection, peer, not_before, is_admitted: false }, now)
+                let throttled = self.quotas.record_arrival(self.context.index, now);
+                if let Some((_, reached)) = throttled {
+                    self.context.tell_of_limit(now.instant, peer, reached, TOO_FAST);
+                }
+                let not_before = throttled.map(|(until, _)| until);
+                self.pass_on(Held { connection, peer, not_before, is_told: false, is_admitted: false }, now)
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                 self.may_have_more = false;
@@ -139,21 +151,24 @@ impl<S: Selector> Acceptor<S> {
             return Step::Idle { until };
         }
         if !held.is_admitted {
-            match self.quotas.admit(self.listener_index, held.peer.ip()) {
+            match self.quotas.admit(self.context.index, held.peer.ip()) {
                 Admission::Admitted => held.is_admitted = true,
-                Admission::Full => {
+                Admission::Full(reached) => {
+                    if !std::mem::replace(&mut held.is_told, true) {
+                        self.context.tell_of_limit(now.instant, held.peer, reached, FULL);
+                    }
                     self.held = Some(held);
                     return Step::Idle { until: None };
                 }
-                Admission::TooManyFromAddress => {
-                    tracing::debug!(peer = %held.peer, "connection refused: max.connections.per.ip is reached");
+                Admission::TooManyFromAddress(reached) => {
+                    self.context.tell_of_limit(now.instant, held.peer, reached, TOO_MANY_FROM_ADDRESS);
                     return Step::Worked;
                 }
             }
             if let Err(error) = held.connection.configure(&self.options) {
                 Mark::LostBeforeSetUp.reached();
                 tracing::debug!(peer = %held.peer, %error, "connection lost before it was set up");
-                self.quotas.leave(self.listener_index, held.peer.ip());
+                self.quotas.leave(self.context.index, held.peer.ip());
                 return Step::Worked;
             }
         }
@@ -173,7 +188,8 @@ impl<S: Selector> Acceptor<S> {
             }
         }
         Mark::ProcessorsFull.reached();
-        self.held = Some(Held { connection: carried.0, peer: carried.1, not_before: None, is_admitted: true });
+        self.held =
+            Some(Held { connection: carried.0, peer: carried.1, not_before: None, is_told: true, is_admitted: true });
         Step::Idle { until: None }
     }
 }
@@ -181,7 +197,7 @@ impl<S: Selector> Acceptor<S> {
 impl<S: Selector> Drop for Acceptor<S> {
     fn drop(&mut self) {
         if let Some(held) = self.held.take().filter(|held| held.is_admitted) {
-            self.quotas.leave(self.listener_index, held.peer.ip());
+            self.quotas.leave(self.context.index, held.peer.ip());
         }
     }
 }

@@ -49,9 +49,18 @@ pub(crate) enum Admission {
     /// It is counted; `leave` must be called once when it ends.
     Admitted,
     /// No place is free; the Acceptor is woken when one may be.
-    Full,
+    Full(ReachedLimit),
     /// Its address has as many as it may have; it is not counted.
-    TooManyFromAddress,
+    TooManyFromAddress(ReachedLimit),
+}
+
+/// A limit that leaves no room, for the operator to know which one to raise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ReachedLimit {
+    /// The setting.
+    pub(crate) key: &'static str,
+    /// Its value.
+    pub(crate) limit: u32,
 }
 
 /// Counts of all connections, shared by Acceptors and Processors.
@@ -122,8 +131,8 @@ impl ConnectionQuotas {
         waiting.iter().for_each(|waker| waker.wake());
     }
 
-    /// Records one new connection in the rates and says until when the Acceptor must hold it back, if at all.
-    pub(crate) fn record_arrival(&self, listener: usize, now: Now) -> Option<Instant> {
+    /// Records one new connection in the rates and says until when the Acceptor must hold it back, if at all, and for which of them.
+    pub(crate) fn record_arrival(&self, listener: usize, now: Now) -> Option<(Instant, ReachedLimit)> {
         let mut counts = self.counts();
         let Counts { limits, broker_rate, per_listener, .. } = &mut *counts;
         let broker = if limits.is_protected(listener) {
@@ -138,7 +147,12 @@ impl ConnectionQuotas {
             count.rate.throttle(now.instant, limit)
         });
         let throttle = broker.max(own).min(limits.window);
-        (!throttle.is_zero()).then(|| now.instant.after(throttle))
+        let reached = if broker >= own {
+            ReachedLimit { key: "max.connection.creation.rate", limit: limits.creation_rate_max }
+        } else {
+            ReachedLimit { key: "listener.name.<listener>.max.connection.creation.rate", limit }
+        };
+        (!throttle.is_zero()).then(|| (now.instant.after(throttle), reached))
     }
 
     /// Counts a connection if a place is free and its address may have one more.
@@ -146,16 +160,21 @@ impl ConnectionQuotas {
         let mut counts = self.counts();
         let limits = &counts.limits;
         let total_is_full = !limits.is_protected(listener) && counts.total >= limits.connections_max;
-        let address_max = limits.per_ip_overrides.get(&address).copied().unwrap_or(limits.connections_per_ip_max);
+        let of_broker = ReachedLimit { key: "max.connections", limit: limits.connections_max };
         let listener_max = limits.listeners.get(listener).map_or(u32::MAX, |limits| limits.connections_max);
+        let of_listener = ReachedLimit { key: "listener.name.<listener>.max.connections", limit: listener_max };
+        let of_address = match limits.per_ip_overrides.get(&address) {
+            Some(&limit) => ReachedLimit { key: "max.connections.per.ip.overrides", limit },
+            None => ReachedLimit { key: "max.connections.per.ip", limit: limits.connections_per_ip_max },
+        };
         if let Some(count) = counts.per_listener.get_mut(listener)
             && (total_is_full || count.connections >= listener_max)
         {
             count.waits = true;
-            return Admission::Full;
+            return Admission::Full(if total_is_full { of_broker } else { of_listener });
         }
-        if counts.per_ip.get(&address).copied().unwrap_or(0) >= address_max {
-            return Admission::TooManyFromAddress;
+        if counts.per_ip.get(&address).copied().unwrap_or(0) >= of_address.limit {
+            return Admission::TooManyFromAddress(of_address);
         }
         *counts.per_ip.entry(address).or_insert(0) += 1;
         counts.total += 1;
@@ -185,13 +204,15 @@ impl ConnectionQuotas {
         waiting.iter().for_each(|waker| waker.wake());
     }
 
-    /// Whether the broker has more connections than it may, so that a Processor of this listener must close one.
-    pub(crate) fn is_exceeded(&self, listener: usize) -> bool {
+    /// Which limit the broker has passed, if any, so that a Processor of this listener must close a connection.
+    pub(crate) fn exceeded(&self, listener: usize) -> Option<ReachedLimit> {
         if self.connections_max.load(Ordering::Relaxed) == u32::MAX {
-            return false;
+            return None;
         }
         let counts = self.counts();
-        counts.total > counts.limits.connections_max && !counts.limits.is_protected(listener)
+        let limit = counts.limits.connections_max;
+        let is_exceeded = counts.total > limit && !counts.limits.is_protected(listener);
+        is_exceeded.then_some(ReachedLimit { key: "max.connections", limit })
     }
 
     /// Connections at this moment.
@@ -237,16 +258,25 @@ mod tests {
         (ConnectionQuotas::new(limits, wakers), waker)
     }
 
+    fn full(key: &'static str, limit: u32) -> Admission {
+        Admission::Full(ReachedLimit { key, limit })
+    }
+
+    fn too_many(key: &'static str, limit: u32) -> Admission {
+        Admission::TooManyFromAddress(ReachedLimit { key, limit })
+    }
+
     #[test]
     fn a_full_broker_holds_back_and_wakes_the_acceptor_when_one_leaves() {
         let (quotas, waker) = quotas(|limits| limits.connections_max = 1);
         assert_eq!(quotas.admit(1, HERE), Admission::Admitted);
-        assert_eq!(quotas.admit(1, HERE), Admission::Full);
+        assert_eq!(quotas.admit(1, HERE), full("max.connections", 1));
         assert_eq!(quotas.admit(0, HERE), Admission::Admitted, "the inter-broker listener is protected");
-        assert!(quotas.is_exceeded(1) && !quotas.is_exceeded(0));
+        assert_eq!(quotas.exceeded(1), Some(ReachedLimit { key: "max.connections", limit: 1 }));
+        assert_eq!(quotas.exceeded(0), None);
         quotas.leave(0, HERE);
         assert_eq!(waker.0.load(Ordering::SeqCst), 1);
-        assert_eq!(quotas.admit(1, HERE), Admission::Full);
+        assert_eq!(quotas.admit(1, HERE), full("max.connections", 1));
         quotas.leave(1, HERE);
         assert_eq!(quotas.admit(1, HERE), Admission::Admitted);
         assert_eq!(quotas.total(), 1);
@@ -256,18 +286,18 @@ mod tests {
     fn limits_that_change_hold_at_once_and_wake_the_acceptor_that_waits() {
         let (quotas, waker) = quotas(|limits| limits.connections_max = 1);
         assert_eq!(quotas.admit(1, HERE), Admission::Admitted);
-        assert_eq!(quotas.admit(1, HERE), Admission::Full);
+        assert_eq!(quotas.admit(1, HERE), full("max.connections", 1));
         let free = ListenerLimits { connections_max: u32::MAX, creation_rate_max: u32::MAX };
         let two = ListenerLimits { connections_max: 2, ..free };
         quotas.set_limits(two, u32::MAX, vec![free, free]);
         assert_eq!(waker.0.load(Ordering::SeqCst), 1);
         assert_eq!(quotas.admit(1, HERE), Admission::Admitted);
-        assert!(!quotas.is_exceeded(1));
+        assert_eq!(quotas.exceeded(1), None);
         let one = ListenerLimits { connections_max: 1, ..free };
         quotas.set_limits(one, u32::MAX, vec![free, free]);
-        assert!(quotas.is_exceeded(1));
+        assert!(quotas.exceeded(1).is_some());
         quotas.set_limits(free, 2, vec![free, ListenerLimits { creation_rate_max: 0, ..free }]);
-        assert_eq!(quotas.admit(1, HERE), Admission::TooManyFromAddress);
+        assert_eq!(quotas.admit(1, HERE), too_many("max.connections.per.ip", 2));
         assert!(quotas.record_arrival(1, Now::default()).is_some());
     }
 
@@ -278,8 +308,8 @@ mod tests {
             limits.per_ip_overrides.insert(HERE, 1);
         });
         assert_eq!(quotas.admit(0, HERE), Admission::Admitted);
-        assert_eq!(quotas.admit(0, HERE), Admission::TooManyFromAddress);
-        assert_eq!(quotas.admit(0, IpAddr::from([127, 0, 0, 2])), Admission::TooManyFromAddress);
+        assert_eq!(quotas.admit(0, HERE), too_many("max.connections.per.ip.overrides", 1));
+        assert_eq!(quotas.admit(0, IpAddr::from([127, 0, 0, 2])), too_many("max.connections.per.ip", 0));
         assert_eq!(quotas.total(), 1);
     }
 
@@ -289,7 +319,9 @@ mod tests {
         let now = |ms: u64| Now { instant: Instant(ms * 1_000_000), ..Now::default() };
         let held = (0..200).filter_map(|_| quotas.record_arrival(1, now(5_000))).collect::<Vec<_>>();
         assert!(!held.is_empty());
-        assert!(held.iter().all(|until| *until <= now(6_000).instant));
+        assert!(held.iter().all(|(until, _)| *until <= now(6_000).instant));
+        let rate = "listener.name.<listener>.max.connection.creation.rate";
+        assert!(held.iter().all(|(_, reached)| *reached == ReachedLimit { key: rate, limit: 10 }));
         assert_eq!(quotas.record_arrival(0, now(5_000)), None, "the other listener is free");
     }
 
@@ -317,8 +349,9 @@ mod tests {
                     let is_full = there.len() as u32 >= connections_max
                         || listener == 1 && of_listener as u32 >= listener_max;
                     let expected = match () {
-                        () if is_full => Admission::Full,
-                        () if of_address as u32 >= address_max => Admission::TooManyFromAddress,
+                        () if there.len() as u32 >= connections_max => full("max.connections", connections_max),
+                        () if is_full => full("listener.name.<listener>.max.connections", listener_max),
+                        () if of_address as u32 >= address_max => too_many("max.connections.per.ip", address_max),
                         () => Admission::Admitted,
                     };
                     prop_assert_eq!(quotas.admit(listener, address), expected);
@@ -334,7 +367,7 @@ mod tests {
                     has_waiting = false;
                 }
                 prop_assert_eq!(quotas.total() as usize, there.len());
-                prop_assert!(!quotas.is_exceeded(0));
+                prop_assert_eq!(quotas.exceeded(0), None);
             }
             there.into_iter().for_each(|(listener, address)| quotas.leave(listener, address));
             prop_assert_eq!(quotas.total(), 0);

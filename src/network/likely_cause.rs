@@ -29,15 +29,34 @@ pub(crate) fn likely_cause(prefix: [u8; 4]) -> &'static str {
         [0x80..=0xff, ..] => {
             "a negative frame length: the peer does not speak the Kafka protocol, or lost its place in the stream"
         }
-        _ => {
-            "a frame above socket.request.max.bytes: the peer does not speak the Kafka protocol, or its max.request.size is too large"
-        }
+        _ => OVERSIZED,
     }
+}
+
+const OVERSIZED: &str = "a frame above socket.request.max.bytes: raise it, or lower max.request.size in the client; else the peer does not speak the Kafka protocol";
+
+/// What the guess rests on: the length if it may be one, and the bytes themselves. `frame_bytes_max` is `socket.request.max.bytes`.
+pub(crate) fn evidence(prefix: [u8; 4], frame_bytes_max: usize) -> String {
+    let bytes = format!("first bytes: {}", prefix.escape_ascii());
+    if likely_cause(prefix) != OVERSIZED {
+        return bytes;
+    }
+    format!("it announces {} bytes, the limit is {frame_bytes_max}; {bytes}", u32::from_be_bytes(prefix))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::likely_cause;
+    use super::{evidence, likely_cause};
+
+    #[test]
+    fn a_frame_above_the_limit_is_told_with_its_length_and_the_limit_and_a_stranger_with_its_bytes() {
+        let oversized = 200_000_000_u32.to_be_bytes();
+        assert!(likely_cause(oversized).contains("raise it"));
+        let told = evidence(oversized, 104_857_600);
+        assert!(told.starts_with("it announces 200000000 bytes, the limit is 104857600; "), "{told}");
+        assert_eq!(evidence(*b"GET ", 104_857_600), "first bytes: GET ");
+        assert_eq!(evidence([0x16, 3, 1, 2], 104_857_600), "first bytes: \\x16\\x03\\x01\\x02");
+    }
 
     #[test]
     fn common_strangers_are_named() {

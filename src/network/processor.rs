@@ -131,7 +131,7 @@ impl<S: Selector> Processor<S> {
         worked |= self.end_throttles(now);
         worked |= self.feed_starved();
         worked |= self.read_channels(now);
-        worked |= self.close_excess();
+        worked |= self.close_excess(now);
         worked |= self.close_idle(now);
         if worked { Step::Worked } else { Step::Idle { until: self.deadline() } }
     }

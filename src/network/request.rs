@@ -8,8 +8,10 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
+use super::connection_quotas::ReachedLimit;
 use super::nonsense_log::NonsenseLog;
 use crate::env::Piece;
+use crate::metrics::RareLines;
 use crate::protocol::DecodeError;
 use crate::types::{ConnectionId, Instant, Ticket};
 
@@ -22,12 +24,24 @@ pub struct ListenerContext {
     pub name: String,
     /// What was told of its peers that send no requests.
     pub(crate) nonsense: NonsenseLog,
+    /// Which limits of connections were told of.
+    pub(crate) reached_limits: RareLines,
 }
 
 impl ListenerContext {
     /// The listener with this number and name.
     pub fn new(index: usize, name: String) -> ListenerContext {
-        ListenerContext { index, name, nonsense: NonsenseLog::default() }
+        ListenerContext { index, name, nonsense: NonsenseLog::default(), reached_limits: RareLines::default() }
+    }
+
+    /// Writes a warning that a limit is reached and what comes of it, unless there was one of this limit just now: then the next one tells
+    /// how many there were.
+    pub(crate) fn tell_of_limit(&self, now: Instant, peer: SocketAddr, reached: ReachedLimit, consequence: &str) {
+        let ReachedLimit { key, limit } = reached;
+        if let Some(untold) = self.reached_limits.due(now, key) {
+            let others_before = (untold > 0).then_some(untold);
+            tracing::warn!(%peer, listener = self.name, limit, others_before, "{key} is reached: {consequence}");
+        }
     }
 }
 

@@ -13,6 +13,7 @@ struct Door {
     acceptor: Acceptor<ListedEvents>,
     quotas: Arc<ConnectionQuotas>,
     queue: Arc<ConnectionQueue<ScriptedConnection>>,
+    context: Arc<ListenerContext>,
 }
 
 impl Door {
@@ -21,8 +22,11 @@ impl Door {
         let queue = Arc::new(ConnectionQueue::new(Arc::new(Nobody), Arc::new(Nobody)));
         let (queues, options) = (vec![Arc::clone(&queue)], SocketOptions { send_buffer_bytes: None });
         let selector = ListedEvents(Vec::new());
-        let acceptor = Acceptor::new(0, selector, WaitingPeers(100), queues, Arc::clone(&quotas), options).unwrap();
-        Door { acceptor, quotas, queue }
+        let context = Arc::new(ListenerContext::new(0, "PLAINTEXT".to_owned()));
+        let (acceptor_context, acceptor_quotas) = (Arc::clone(&context), Arc::clone(&quotas));
+        let acceptor =
+            Acceptor::new(acceptor_context, selector, WaitingPeers(100), queues, acceptor_quotas, options).unwrap();
+        Door { acceptor, quotas, queue, context }
     }
 
     /// Whether a connection comes through in the next step, and what the step says.
@@ -75,5 +79,26 @@ fn a_changed_rate_holds_the_next_one_back() {
         assert!(door.is_open());
         door.quotas.set_limits(broker, u32::MAX, vec![own]);
         assert!(matches!(door.step(), (false, Step::Idle { until: Some(_) })));
+    }
+}
+
+#[test]
+fn each_limit_that_is_reached_is_told_to_the_operator_by_its_key() {
+    let one = ListenerLimits { connections_max: 1, ..FREE };
+    let slow = ListenerLimits { creation_rate_max: 0, ..FREE };
+    let cases = [
+        ("max.connections", one, u32::MAX, FREE),
+        ("listener.name.<listener>.max.connections", FREE, u32::MAX, one),
+        ("max.connections.per.ip", FREE, 1, FREE),
+        ("max.connection.creation.rate", slow, u32::MAX, FREE),
+        ("listener.name.<listener>.max.connection.creation.rate", FREE, u32::MAX, slow),
+    ];
+    for (key, broker, per_address, own) in cases {
+        let mut door = Door::new();
+        assert!(door.is_open());
+        assert_eq!(door.context.reached_limits.kinds(), Vec::<&str>::new());
+        door.quotas.set_limits(broker, per_address, vec![own]);
+        assert!(!door.is_open(), "{key}");
+        assert_eq!(door.context.reached_limits.kinds(), [key]);
     }
 }

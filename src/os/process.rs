@@ -16,9 +16,9 @@ pub fn variables() -> Vec<(String, String)> {
     variables
 }
 
-/// The text of a file.
-pub fn read_text(path: &Path) -> io::Result<String> {
-    std::fs::read_to_string(path)
+/// The bytes of a file.
+pub fn read_file(path: &Path) -> io::Result<Vec<u8>> {
+    std::fs::read(path)
 }
 
 /// Sends log lines of this level and above to the standard output, as Kafka does; with colours on a terminal.

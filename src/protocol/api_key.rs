@@ -68,6 +68,7 @@ api_keys! {
     SyncGroup = 14, versions 0..=5, flexible 4..;
     DescribeGroups = 15, versions 0..=6, flexible 5..;
     ListGroups = 16, versions 0..=5, flexible 3..;
+    SaslHandshake = 17, versions 0..=1, flexible NEVER..;
     ApiVersions = 18, versions 0..=5, flexible 3..;
     CreateTopics = 19, versions 2..=7, flexible 5..;
     DeleteTopics = 20, versions 1..=6, flexible 4..;
@@ -77,6 +78,7 @@ api_keys! {
     DescribeConfigs = 32, versions 1..=4, flexible 4..;
     AlterConfigs = 33, versions 0..=2, flexible 2..;
     DescribeLogDirs = 35, versions 1..=5, flexible 2..;
+    SaslAuthenticate = 36, versions 0..=2, flexible 2..;
     CreatePartitions = 37, versions 0..=3, flexible 2..;
     DeleteGroups = 42, versions 0..=3, flexible 2..;
     IncrementalAlterConfigs = 44, versions 0..=1, flexible 1..;
@@ -130,7 +132,6 @@ pub const fn name_of_unserved(code: i16) -> Option<&'static str> {
         5 => "StopReplica",
         6 => "UpdateMetadata",
         7 => "ControlledShutdown",
-        17 => "SaslHandshake",
         24 => "AddPartitionsToTxn",
         25 => "AddOffsetsToTxn",
         26 => "EndTxn",
@@ -140,7 +141,6 @@ pub const fn name_of_unserved(code: i16) -> Option<&'static str> {
         30 => "CreateAcls",
         31 => "DeleteAcls",
         34 => "AlterReplicaLogDirs",
-        36 => "SaslAuthenticate",
         38 => "CreateDelegationToken",
         39 => "RenewDelegationToken",
         40 => "ExpireDelegationToken",

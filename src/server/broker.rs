@@ -205,7 +205,7 @@ impl<S: Selector> Broker<S> {
         }
         let quotas = Arc::clone(&joint.quotas);
         let acceptor =
-            Acceptor::new(listener.context.index, listener.selector, listener.socket, queues, quotas, joint.options);
+            Acceptor::new(listener.context, listener.selector, listener.socket, queues, quotas, joint.options);
         self.acceptors.push(acceptor.map_err(|source| StartError::Selector { source })?);
         Ok(())
     }

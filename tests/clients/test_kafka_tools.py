@@ -20,6 +20,7 @@ DeleteRecords(21): 0 to 2      InitProducerId(22): 0 to 5     OffsetForLeaderEpo
 DescribeConfigs(32): 1 to 4    AlterConfigs(33): 0 to 2       DescribeLogDirs(35): 1 to 5    CreatePartitions(37): 0 to 3
 DeleteGroups(42): 0 to 3       IncrementalAlterConfigs(44): 0 to 1                            OffsetDelete(47): 0
 DescribeCluster(60): 0 to 2    DescribeTopicPartitions(75): 0
+SaslHandshake(17): 0 to 1      SaslAuthenticate(36): 0 to 2
 """
 
 
@@ -39,8 +40,17 @@ def events(output):
 def test_every_api_has_the_version_range_of_kafka(at):
     printed = dict(re.findall(r"^\t(\w+\(\d+\)): ([\d to]+?) \[usable: \d+\]", tools.text("broker-api-versions", *at), re.M))
     wanted = dict(re.findall(r"(\w+\(\d+\)): (\d+(?: to \d+)?)", API_RANGES))
-    assert len(wanted) == 28
+    assert len(wanted) == 30
     assert {api: printed.get(api) for api in wanted} == wanted
+
+
+def test_a_client_with_sasl_learns_at_once_that_the_listener_has_none(at, tmp_path):
+    config = tmp_path / "sasl.properties"
+    config.write_text("security.protocol=SASL_PLAINTEXT\nsasl.mechanism=PLAIN\nsasl.jaas.config="
+                      "org.apache.kafka.common.security.plain.PlainLoginModule required username=\"user\" password=\"secret\";\n")
+    refused = tools.run("topics", *at, "--list", "--command-config", config, check=False, seconds=30)
+    assert refused.returncode == 1
+    assert b"client mechanism PLAIN, enabled mechanisms are []" in refused.stdout + refused.stderr
 
 
 @pytest.mark.parametrize("codec", ["none", "gzip", "snappy", "lz4", "zstd"])

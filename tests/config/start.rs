@@ -73,6 +73,34 @@ fn what_has_no_effect_is_said_in_one_line_for_each_reason() {
 }
 
 #[test]
+fn a_file_of_a_cluster_is_told_what_becomes_of_its_copies() {
+    let notices = started("default.replication.factor=3\nmin.insync.replicas=2").notices().join("\n");
+    assert!(notices.contains("default.replication.factor is 3") && notices.contains("set it to 1"), "{notices}");
+    assert!(notices.contains("No effect: min.insync.replicas (a partition has one copy"), "{notices}");
+    assert!(started("default.replication.factor=1").notices().is_empty());
+}
+
+#[test]
+fn a_log_directory_that_is_named_twice_counts_once() {
+    assert_eq!(settings("log.dirs=/b, /a,/b").log.dirs, ["/b", "/a"]);
+}
+
+#[test]
+fn a_file_is_read_as_java_reads_it_and_what_is_no_plain_text_is_said() {
+    let start = |bytes: &[u8]| StaticConfig::from_sources(&Sources::new().with_properties("a.properties", bytes));
+    let marked = start(b"\xef\xbb\xbfbroker.rack=r\xe4ck").unwrap();
+    assert_eq!(marked.get("broker.rack"), Some("r\u{e4}ck"));
+    assert!(marked.notices().is_empty(), "{:?}", marked.notices());
+    let utf_8 = start("# ä\nbroker.rack=räck".as_bytes()).unwrap();
+    assert_eq!(utf_8.get("broker.rack"), Some("r\u{c3}\u{a4}ck"));
+    let notices = utf_8.notices().join("\n");
+    assert!(notices.contains("a.properties, line 2") && notices.contains("\\uXXXX"), "{notices}");
+    let utf_16: Vec<u8> = "\u{feff}broker.rack=r".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let refused = start(&utf_16).unwrap_err().to_string();
+    assert!(refused.contains("a.properties, line 1: the file is in UTF-16"), "{refused}");
+}
+
+#[test]
 fn nothing_at_all_starts_the_broker_too() {
     let settings = settings("");
     let [listener] = settings.network.listeners.as_slice() else { panic!("one listener is the default") };

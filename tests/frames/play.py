@@ -13,7 +13,7 @@ PROBE = 0x70726F62
 VOLATILE = {"host", "port", "cluster_id", "error_message", "log_dir", "total_bytes", "usable_bytes", "size", "client_host", "configs_text"}
 IGNORED = {"supported_features", "finalized_features", "finalized_features_epoch", "zk_migration_ready"}
 # Brokers list what they have; only these APIs are promised.
-PROMISED = {0, 1, 2, 3, 8, 9, 10, 11, 12, 13, 14, 15, 16, 18, 19, 20, 21, 22, 23, 32, 33, 35, 37, 42, 44, 47, 60, 75}
+PROMISED = {0, 1, 2, 3, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 32, 33, 35, 36, 37, 42, 44, 47, 60, 75}
 
 
 # The records bear a fixed time in the past: neither age nor time may delete or roll them.

@@ -85,6 +85,10 @@ def bases(c):
         ("DescribeCluster", 0, {"include_cluster_authorized_operations": False}),
         ("DescribeCluster", 2, {"endpoint_type": 1}),
         ("DescribeTopicPartitions", 0, {"topics": [{"name": SOURCE}], "response_partition_limit": 10, "cursor": {"topic_name": SOURCE, "partition_index": 0}}),
+        ("SaslHandshake", 0, {"mechanism": "PLAIN"}),
+        ("SaslHandshake", 1, {"mechanism": "PLAIN"}),
+        ("SaslAuthenticate", 0, {"auth_bytes": b"\0user\0secret"}),
+        ("SaslAuthenticate", 2, {"auth_bytes": b"\0user\0secret"}),
     ]
 
 

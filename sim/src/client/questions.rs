@@ -70,7 +70,7 @@ impl Asker {
             33..35 => about_groups::commit(draw, self.client, known, question),
             35..37 => about_groups::fetch_offsets(draw, self.client, known, question),
             37 => about_groups::describe(draw, self.client, question),
-            38 => about_groups::delete(draw, self.client, known, question),
+            38 => about_groups::delete(draw, self.client, question),
             _ => about_groups::delete_offsets(draw, self.client, known, question),
         }
     }

@@ -3,6 +3,8 @@
 //! It must not know which knob has which reason.
 
 pub(super) const ONE_NODE: &str = "one broker talks to no other, and keeps one copy of each partition";
+pub(super) const ONE_REPLICA: &str =
+    "a partition has one copy, and one in sync is enough for it, as it is for Kafka; acks=all waits for its disk";
 pub(super) const NO_QUORUM: &str = "Klamm is its own controller and keeps its metadata without a quorum";
 pub(super) const NO_JVM: &str = "Klamm has metrics of its own and loads no Java class";
 pub(super) const NO_QUOTAS: &str = "client quotas are not served";

@@ -2,7 +2,9 @@
 //!
 //! It must not know who obeys a knob.
 
-use super::reasons::{NO_COMPACTION, NO_REMOTE_STORAGE, NO_SHARE_GROUPS, ONE_LZ4_LEVEL, ONE_NODE, OWN_WAY};
+use super::reasons::{
+    NO_COMPACTION, NO_REMOTE_STORAGE, NO_SHARE_GROUPS, ONE_LZ4_LEVEL, ONE_NODE, ONE_REPLICA, OWN_WAY,
+};
 use crate::config::knob::{Knob, knobs};
 
 /// Every topic config that Kafka 4.4 has, in the order of their names.
@@ -50,7 +52,7 @@ pub const TOPIC_KNOBS: &[Knob] = knobs! {
         => Idle(NO_COMPACTION);
     "min.compaction.lag.ms": Long = "0", AtLeast(0), ClusterWide, Medium
         => Idle(NO_COMPACTION);
-    "min.insync.replicas": Int = "1", AtLeast(1), ClusterWide, Medium => Idle(ONE_NODE);
+    "min.insync.replicas": Int = "1", AtLeast(1), ClusterWide, Medium => Idle(ONE_REPLICA);
     "preallocate": Boolean = "false", Any, ClusterWide, Medium
         => Idle(OWN_WAY);
     "remote.copy.lag.bytes": Long = "-1", AtLeast(-1), ClusterWide, Medium => Idle(NO_REMOTE_STORAGE);

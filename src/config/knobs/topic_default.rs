@@ -2,7 +2,7 @@
 //!
 //! It must not know who obeys a knob; the vocabulary is in `knob.rs`, the reasons in `reasons.rs`.
 
-use super::reasons::{NO_PLUGINS, ONE_LZ4_LEVEL, ONE_NODE};
+use super::reasons::{NO_PLUGINS, ONE_LZ4_LEVEL, ONE_REPLICA};
 use crate::config::knob::{Knob, knobs};
 
 pub(super) const KNOBS: &[Knob] = knobs! {
@@ -25,7 +25,7 @@ pub(super) const KNOBS: &[Knob] = knobs! {
         => Honoured("The largest record that may come out of a compressed batch.");
     "message.max.bytes": Int = "1048588", AtLeast(0), ClusterWide, High
         => Honoured("The largest record batch that is accepted.");
-    "min.insync.replicas": Int = "1", AtLeast(1), ClusterWide, High => Idle(ONE_NODE);
+    "min.insync.replicas": Int = "1", AtLeast(1), ClusterWide, High => Idle(ONE_REPLICA);
     "num.partitions": Int = "1", AtLeast(1), ReadOnly, Medium
         => Honoured("Partitions of a topic that is created without a number.");
 };

@@ -32,7 +32,13 @@ pub struct BrokerLogSettings {
 impl BrokerLogSettings {
     pub(super) fn resolve(layers: Layers<'_>) -> BrokerLogSettings {
         let several = layers.list("log.dirs");
-        let dirs = if several.is_empty() { layers.list("log.dir") } else { several };
+        let mut dirs = Vec::new();
+        for dir in if several.is_empty() { layers.list("log.dir") } else { several } {
+            // Named twice in the same words it counts once, as in Kafka.
+            if !dirs.contains(&dir) {
+                dirs.push(dir);
+            }
+        }
         let first = dirs.first().cloned().unwrap_or_default();
         BrokerLogSettings {
             metadata_dir: layers.text("metadata.log.dir").unwrap_or(first),

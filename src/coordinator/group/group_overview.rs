@@ -14,8 +14,10 @@ use crate::coordinator::group::completion::CoordinatorResult;
 use crate::coordinator::group::group_coordinator::GroupCoordinator;
 use crate::coordinator::group::group_offsets::tombstone;
 use crate::coordinator::group::records::GroupRecord;
+use crate::coordinator::group::timers::Timer;
 use crate::error_code::ErrorCode;
 use crate::types::Ticket;
+use crate::zoo::{self, Bug};
 
 /// The type's name on the wire.
 const GROUP_TYPE: &str = "classic";
@@ -86,6 +88,7 @@ impl GroupCoordinator {
                 Some(group) if !group.is_in(GroupState::Empty) => ErrorCode::NonEmptyGroup,
                 Some(group) => {
                     result.append(self.group_tombstones(group));
+                    self.forget_pending_joins(group_id);
                     ErrorCode::None
                 }
             };
@@ -96,6 +99,14 @@ impl GroupCoordinator {
         }
         result.answer_after_append(ticket, GroupAnswer::DeleteGroups(DeleteGroupsAnswer { groups }));
         result
+    }
+
+    /// Who was given a member id and has not come back keeps no group alive: to them, it is one that is gone.
+    fn forget_pending_joins(&mut self, group_id: &str) {
+        let Some(group) = self.groups.get_mut(group_id).filter(|_| !zoo::is(Bug::PendingKeepsGroup)) else { return };
+        for member_id in std::mem::take(&mut group.pending_joins) {
+            self.timers.cancel(&Timer::Session(group.group_id.clone(), member_id));
+        }
     }
 
     /// The records that delete a group and its offsets.

@@ -82,6 +82,22 @@ fn only_groups_without_members_are_deleted_and_their_offsets_with_them() {
 }
 
 #[test]
+fn a_group_is_deleted_although_somebody_was_given_an_id_who_then_has_to_begin_anew() {
+    let mut world = World::new();
+    let id = world.member_id();
+    assert_eq!(world.coordinator.state(GROUP), GroupState::Empty);
+    assert_eq!(delete(&mut world, &[GROUP]), [(Arc::from(GROUP), ErrorCode::None)]);
+    assert_eq!(world.coordinator.state(GROUP), GroupState::Dead);
+    assert!(listed(&world, &[], &[]).is_empty());
+    let late = world.join(&join_of(&id));
+    assert_eq!(world.joined(late).error, ErrorCode::UnknownMemberId);
+    world.pass_ms(10_000);
+    let id = world.member_id();
+    let join = world.join(&join_of(&id));
+    assert!(world.waits(join), "the session of the forgotten id ends nothing");
+}
+
+#[test]
 fn a_group_that_somebody_joins_while_its_deletion_is_on_its_way_goes_on() {
     let mut world = World::new();
     let (ids, _) = world.stable_group(1);

@@ -60,6 +60,20 @@ fn directories_keep_their_identity_and_refuse_another() {
 }
 
 #[test]
+fn a_directory_that_is_named_twice_is_no_directory_of_another_broker() {
+    let disk = MemoryDisk::new();
+    for _ in 0..2 {
+        let Err(error) = try_open(&disk, manager_settings(&["/logs", "/logs"])) else { panic!("it is refused") };
+        let sentence = error.to_string();
+        assert!(
+            sentence.contains("/logs and /logs are the same directory") && sentence.contains("log.dirs"),
+            "{sentence}"
+        );
+    }
+    try_open(&disk, manager_settings(&["/logs"])).unwrap();
+}
+
+#[test]
 fn properties_as_kafka_writes_them_are_understood() {
     let disk = MemoryDisk::new();
     disk.create_directory(Path::new("/logs")).unwrap();

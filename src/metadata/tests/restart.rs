@@ -129,13 +129,26 @@ fn load_value(value: &[u8]) -> Result<(), LoadError> {
 #[test]
 fn a_record_that_is_not_supported_is_named_with_type_and_version() {
     // An access control entry, version 0, and a topic record of a later version.
-    let error = load_value(&[1, 18, 0, 0]).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "offset 0 of the metadata log: metadata record ACCESS_CONTROL_ENTRY_RECORD (type 18), version 0, is not supported"
-    );
+    let error = load_value(&[1, 18, 0, 0]).unwrap_err().to_string();
+    let beginning = "offset 0 of the metadata log: metadata record ACCESS_CONTROL_ENTRY_RECORD (type 18), version 0, is not supported: ";
+    assert!(error.starts_with(beginning), "{error}");
     let LoadError::Codec { error, .. } = load_value(&[1, 2, 7]).unwrap_err() else { panic!("another error") };
     assert_eq!(error, RecordCodecError::Unsupported { name: "TOPIC_RECORD", code: 2, version: 7 });
+}
+
+#[test]
+fn a_record_of_what_klamm_does_not_have_is_refused_with_the_reason_and_the_cure() {
+    for (code, missing) in
+        [(10, "delegation tokens"), (11, "SCRAM users"), (14, "client quotas"), (18, "ACLs"), (22, "SCRAM users")]
+    {
+        let error = load_value(&[1, code, 0, 0]).unwrap_err().to_string();
+        assert!(error.contains(&format!("Klamm has no {missing}")), "{error}");
+        assert!(error.contains("move the folder __cluster_metadata-0"), "{error}");
+    }
+    for newer in [&[1, 2, 7][..], &[1, 99, 0]] {
+        let error = load_value(newer).unwrap_err().to_string();
+        assert!(error.contains("written by a newer release"), "{error}");
+    }
 }
 
 #[test]

@@ -12,6 +12,8 @@ use crate::network::request::{Departure, ResponseKind};
 use crate::types::{Now, Ticket};
 use crate::zoo::{self, Bug};
 
+const EXCESS: &str = "the connection that was unused the longest is closed; raise it, or have fewer clients";
+
 /// A request of a closed channel: a handler has it, will have it, or keeps its frame.
 #[derive(Debug)]
 pub(super) struct Orphan {
@@ -22,10 +24,8 @@ pub(super) struct Orphan {
 
 impl<S: Selector> Processor<S> {
     /// Closes one channel if the broker has more than it may: the one unused the longest.
-    pub(super) fn close_excess(&mut self) -> bool {
-        if !self.shared.quotas.is_exceeded(self.listener.index) {
-            return false;
-        }
+    pub(super) fn close_excess(&mut self, now: Now) -> bool {
+        let Some(reached) = self.shared.quotas.exceeded(self.listener.index) else { return false };
         let oldest = self
             .channels
             .tokens()
@@ -33,6 +33,9 @@ impl<S: Selector> Processor<S> {
             .min_by_key(|token| self.channels.get(*token).map(|channel| channel.last_used));
         match oldest {
             Some(token) => {
+                if let Some(channel) = self.channels.get(token) {
+                    self.listener.tell_of_limit(now.instant, channel.peer, reached, EXCESS);
+                }
                 self.close(token, "max.connections is exceeded");
                 true
             }

@@ -12,7 +12,7 @@ use crate::limits::READ_BUDGET_BYTES;
 use crate::marks::Mark;
 use crate::network::channel_table::connection_id;
 use crate::network::kafka_channel::{InFlight, PeerState, Stage};
-use crate::network::likely_cause::likely_cause;
+use crate::network::likely_cause::{evidence, likely_cause};
 use crate::network::network_receive::Received;
 use crate::network::request::Request;
 use crate::protocol::{ApiKey, Decoder, HeaderError, RequestHeader};
@@ -89,7 +89,7 @@ impl<S: Selector> Processor<S> {
             Ok(Received::Ended) => self.close(token, "the peer closed it"),
             Ok(Received::BadLength(prefix)) => {
                 Mark::BadLength.reached();
-                let detail = format!("first bytes: {}", prefix.escape_ascii());
+                let detail = evidence(prefix, self.settings.frame_bytes_max);
                 self.close_stranger(token, now, likely_cause(prefix), &detail);
             }
             Err(error) if channel.is_inside_frame() => {

@@ -29,6 +29,8 @@ pub mod offset_delete;
 pub mod offset_fetch;
 pub mod offset_for_leader_epoch;
 pub mod produce;
+pub mod sasl_authenticate;
+pub mod sasl_handshake;
 pub mod sync_group;
 
 /// Calls a macro with the list of all APIs, as `Name: module::{Request, Response};`, so that a test can go through every message.
@@ -50,6 +52,7 @@ macro_rules! for_every_api {
             SyncGroup: sync_group::{SyncGroupRequest, SyncGroupResponse};
             DescribeGroups: describe_groups::{DescribeGroupsRequest, DescribeGroupsResponse};
             ListGroups: list_groups::{ListGroupsRequest, ListGroupsResponse};
+            SaslHandshake: sasl_handshake::{SaslHandshakeRequest, SaslHandshakeResponse};
             ApiVersions: api_versions::{ApiVersionsRequest, ApiVersionsResponse};
             CreateTopics: create_topics::{CreateTopicsRequest, CreateTopicsResponse};
             DeleteTopics: delete_topics::{DeleteTopicsRequest, DeleteTopicsResponse};
@@ -59,6 +62,7 @@ macro_rules! for_every_api {
             DescribeConfigs: describe_configs::{DescribeConfigsRequest, DescribeConfigsResponse};
             AlterConfigs: alter_configs::{AlterConfigsRequest, AlterConfigsResponse};
             DescribeLogDirs: describe_log_dirs::{DescribeLogDirsRequest, DescribeLogDirsResponse};
+            SaslAuthenticate: sasl_authenticate::{SaslAuthenticateRequest, SaslAuthenticateResponse};
             CreatePartitions: create_partitions::{CreatePartitionsRequest, CreatePartitionsResponse};
             DeleteGroups: delete_groups::{DeleteGroupsRequest, DeleteGroupsResponse};
             IncrementalAlterConfigs: incremental_alter_configs::{IncrementalAlterConfigsRequest, IncrementalAlterConfigsResponse};

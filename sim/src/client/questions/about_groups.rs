@@ -169,12 +169,8 @@ pub(super) fn describe(draw: Draw, client: u32, question: &mut Question<'_, '_>)
     question.send((ApiKey::DescribeGroups, version(draw, ApiKey::DescribeGroups, ANY)), &request);
 }
 
-/// Whether a deletion sends away one who was told to come back is left open.
-pub(super) fn delete(draw: Draw, client: u32, known: &ReferenceBroker, question: &mut Question<'_, '_>) {
+pub(super) fn delete(draw: Draw, client: u32, question: &mut Question<'_, '_>) {
     let group_id = group_of(draw, client);
-    if known.groups.get(&group_id).is_some_and(|group| group.pending.is_some()) {
-        return join(draw, client, known, question);
-    }
     let request = DeleteGroupsRequest { groups_names: vec![&group_id] };
     question.send((ApiKey::DeleteGroups, version(draw, ApiKey::DeleteGroups, ANY)), &request);
 }
