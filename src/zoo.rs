@@ -152,8 +152,6 @@ bugs! {
         DamageBelievedAtOnce = "damage believed at once";
         /// A torn batch at the start of a segment is taken for one of an old format, and the partition stays offline.
         TornTakenForOld = "torn batch taken for an old format";
-        /// Where the index leads astray, the records are not looked for elsewhere.
-        IndexBelieved = "damaged index is believed";
         /// A segment whose index is gone or torn takes its partition offline.
         MissingIndexFatal = "missing index is fatal";
         /// An unclean start does not raise the leader epochs.
@@ -199,8 +197,6 @@ bugs! {
         PendingMemberBlocks = "pending member blocks the rebalance";
         /// A deleted group is still there while somebody who was given a member id may come back with it.
         PendingKeepsGroup = "deleted group waits for who may join";
-        /// The session of a member runs out while it waits for the others.
-        WaitingMemberExpires = "waiting member expires";
         /// An offset that was never committed is an error.
         NoOffsetIsError = "missing offset is an error";
         /// An offset that was deleted is still there.

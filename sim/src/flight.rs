@@ -161,6 +161,10 @@ impl Kernel {
     fn piece_comes(&mut self, stream: u32, side: Side) {
         let state = self.network.stream(stream);
         state.incoming(side).piece_comes();
+        if state.end(side).reset {
+            // Sent before the other end had heard of it: whoever was told that the connection is torn reads nothing more.
+            return state.incoming(side).drop_in_flight();
+        }
         if !state.end(side).open {
             // Nobody is there to read: the peer hears of it by a reset.
             state.incoming(side).drop_all();

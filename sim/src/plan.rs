@@ -25,7 +25,7 @@ pub(crate) const LAST_SEEKER: u32 = 203;
 /// What is added to the number of a client for each turn of the run before it came.
 const TURN_CLIENTS: u32 = 1_000;
 /// Operations of a client in a short run, at most.
-const SHORT_OPERATIONS_MAX: u32 = 3;
+const SHORT_OPERATIONS_MAX: u32 = 1;
 /// In how many runs of a million every answer to one client is compared with a reference broker's, until something is wrong with the disk.
 const EXAMINED_PARTS: u32 = 400_000;
 /// Settings with which the log keeper has something to do within the time of faults, and a coordinator gives up waiting for its disk.
@@ -138,11 +138,7 @@ impl Plan {
         let has_garbage = has_little_memory || draw.part(2).happens(500_000);
         let garbage = if has_garbage { draw.part(3).between(1, 20) } else { 0 };
         let members = if draw.part(9).happens(400_000) { draw.part(10).between(1, 3) } else { 0 };
-        let mut producers: Vec<ProducerProfile> = (1..=producers).map(|client| producer(seed, client)).collect();
-        if producers.iter().all(|producer| producer.acks == Acks::None) {
-            // Else nobody hears that a record is there, and the run proves little.
-            producers[0].acks = Acks::Leader;
-        }
+        let producers: Vec<ProducerProfile> = (1..=producers).map(|client| producer(seed, client)).collect();
         let has_zstd = producers.iter().any(|producer| producer.compression == CompressionType::Zstd);
         let number = |number: u64| u32::try_from(number).unwrap_or(0);
         let mut plan = Plan {
@@ -164,6 +160,10 @@ impl Plan {
             has_heritage: draw.part(14).happens(100_000),
         };
         plan.scale(seed, profile);
+        if plan.producers.iter().all(|producer| producer.acks == Acks::None) {
+            // Else nobody hears that a record is there, and the run proves little.
+            plan.producers.iter_mut().take(1).for_each(|producer| producer.acks = Acks::Leader);
+        }
         plan
     }
 
@@ -171,6 +171,8 @@ impl Plan {
     fn scale(&mut self, seed: u64, profile: Profile) {
         match profile {
             Profile::Short => {
+                self.producers.truncate(2);
+                self.consumers.truncate(1);
                 self.producers
                     .iter_mut()
                     .for_each(|producer| producer.batches = producer.batches.min(SHORT_OPERATIONS_MAX));

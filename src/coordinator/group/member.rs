@@ -8,7 +8,6 @@ use bytes::Bytes;
 
 use crate::coordinator::group::records::MemberMetadata;
 use crate::types::{ConnectionId, Ticket};
-use crate::zoo::{self, Bug};
 
 /// A protocol (assignment strategy) that a member supports, with what the member says about itself in that protocol's terms.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -107,7 +106,7 @@ impl Member {
     /// A new member is the exception: its client may have given up long ago and come back under another id.
     pub(super) fn has_satisfied_heartbeat(&self) -> bool {
         let waits = |parked: Option<Parked>| parked.is_some_and(|parked| parked.ticket().is_some());
-        !self.is_new && !zoo::is(Bug::WaitingMemberExpires) && (waits(self.parked_join) || waits(self.parked_sync))
+        !self.is_new && (waits(self.parked_join) || waits(self.parked_sync))
     }
 
     /// Forgets that `connection` waits for answers. Whether it did.
