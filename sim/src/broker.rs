@@ -67,7 +67,7 @@ pub struct Broker {
     layout: Layout,
     machine: Option<BrokerMachine>,
     scheduler: Scheduler,
-    connections: u16,
+    connections: u32,
 }
 
 /// A client's connection.
@@ -76,6 +76,14 @@ pub struct Connection {
     pub socket: ClientSocket,
     incoming: Vec<u8>,
     next_correlation_id: i32,
+}
+
+/// A request that was sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Asked {
+    api_key: ApiKey,
+    version: i16,
+    correlation_id: i32,
 }
 
 /// An answer, as it came.
@@ -95,8 +103,8 @@ impl Answer {
 }
 
 impl Broker {
-    /// Starts a broker on an empty disk of a machine without faults. `settings` are lines `key=value` as in `server.properties`. The seed decides
-    /// who steps next, and what chance decides in a machine.
+    /// Starts a broker on an empty disk of a machine without faults. `settings` are lines `key=value` as in `server.properties`; the machine has the last
+    /// word about `listeners`, `log.dirs` and the numbers of threads. The seed decides who steps next, and what chance decides in a machine.
     pub fn start(seed: u64, settings: &[&str]) -> Result<Broker, BrokerError> {
         Broker::start_in(WorldOptions::calm(seed), settings)
     }
@@ -148,7 +156,11 @@ impl Broker {
         self.unless_panicked(begun);
         let limit = self.after(STOP_PATIENCE);
         while self.machine.as_ref().is_some_and(|machine| !machine.is_drained()) && self.go_on(limit) {}
-        let stopped = self.machine.as_ref().map_or(Ok(()), BrokerMachine::shut_down);
+        let stopped = match &self.machine {
+            Some(machine) if machine.is_drained() => machine.shut_down(),
+            Some(machine) => Err(format!("it waits for something: {}", machine.waits_for())),
+            None => Err("it has ended itself, since what is on its disk is unknown".to_string()),
+        };
         self.crash(Crash::Process);
         stopped.map_err(BrokerError::Stop)
     }
@@ -176,7 +188,8 @@ impl Broker {
     /// A new connection. Whether somebody listens shows when it is used.
     pub fn connect(&mut self) -> Connection {
         self.connections += 1;
-        let from = SocketAddr::from(([10, 2, 0, 1], 10_000 + self.connections));
+        let port = 1_024 + u16::try_from(self.connections % 60_000).unwrap_or(0);
+        let from = SocketAddr::from(([10, 2, 0, 1], port));
         let to = SocketAddr::from(([10, 1, 0, 1], 9_092));
         let socket = self.world.connect(u64::from(self.connections), from, to);
         Connection { socket, incoming: Vec::new(), next_correlation_id: 1 }
@@ -186,14 +199,32 @@ impl Broker {
     pub fn call<'m, M: Message<'m>>(
         &mut self,
         connection: &mut Connection,
-        (api_key, version): (ApiKey, i16),
+        api: (ApiKey, i16),
         message: &M,
     ) -> Result<Answer, CallError> {
-        let limit = self.after(PATIENCE);
+        let asked = self.send(connection, api, message)?;
+        self.receive(connection, asked)
+    }
+
+    /// Sends a request. Its answer comes after those to the requests before it.
+    pub fn send<'m, M: Message<'m>>(
+        &mut self,
+        connection: &mut Connection,
+        (api_key, version): (ApiKey, i16),
+        message: &M,
+    ) -> Result<Asked, CallError> {
         let correlation_id = connection.next_correlation_id;
         connection.next_correlation_id = correlation_id.wrapping_add(1);
         let frame = encode_request(api_key, version, correlation_id, Some("scenario"), message);
+        let limit = self.after(PATIENCE);
         self.write(connection, &frame.bytes, limit)?;
+        Ok(Asked { api_key, version, correlation_id })
+    }
+
+    /// Lets time pass until the answer to a request is there.
+    pub fn receive(&mut self, connection: &mut Connection, asked: Asked) -> Result<Answer, CallError> {
+        let Asked { api_key, version, correlation_id } = asked;
+        let limit = self.after(PATIENCE);
         let frame = self.next_frame(connection, limit)?;
         let mut decoder = Decoder::new(&frame);
         let answers = decode_response_header(&mut decoder, api_key, version).map_err(CallError::Unreadable)?;

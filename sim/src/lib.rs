@@ -61,7 +61,7 @@ mod stream;
 mod watching;
 mod world;
 
-pub use broker::{Answer, Broker, BrokerError, CallError, Connection};
+pub use broker::{Answer, Asked, Broker, BrokerError, CallError, Connection};
 pub use client_socket::{ClientReadiness, ClientSocket};
 pub use flaw::Flaw;
 pub use ledger::Destroyed;

@@ -8,13 +8,14 @@ mod questions; // what a test asks: create, produce, fetch
 use std::time::Duration;
 
 use klamm::error_code::ErrorCode;
-use klamm::protocol::ApiKey;
+use klamm::protocol::messages::fetch::FetchResponse;
 use klamm::protocol::messages::heartbeat::{HeartbeatRequest, HeartbeatResponse};
 use klamm::protocol::messages::join_group::{JoinGroupRequest, JoinGroupRequestProtocol, JoinGroupResponse};
+use klamm::protocol::{ApiKey, RecordsField};
 use klamm_sim::keyed::Site;
 use klamm_sim::{Broker, CallError, Crash};
 
-use questions::{create, earliest, fetch, find_coordinator, produce};
+use questions::{FETCH, create, earliest, fetch, fetch_request, find_coordinator, produce};
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 /// A fault that fires whenever it can.
@@ -106,12 +107,13 @@ fn an_orderly_stop_answers_what_is_in_work() {
     let mut broker = Broker::start(5, &[]).unwrap();
     let mut connection = broker.connect();
     create(&mut broker, &mut connection, "orders", &[]);
-    produce(&mut broker, &mut connection, "orders", b"paid").unwrap();
+    let asked = broker.send(&mut connection, FETCH, &fetch_request("orders", 0, 60_000)).unwrap();
+    broker.pass(Duration::from_secs(1));
     broker.stop().unwrap();
     assert!(!broker.is_up());
-    broker.restart().unwrap();
-    let mut connection = broker.connect();
-    assert_eq!(fetch(&mut broker, &mut connection, "orders", 0), [b"paid".to_vec()]);
+    let answer = broker.receive(&mut connection, asked).unwrap();
+    let response: FetchResponse<'_> = answer.read().unwrap();
+    assert_eq!(response.responses[0].partitions[0].records, RecordsField::Bytes(b""));
 }
 
 #[test]

@@ -16,6 +16,8 @@ use klamm::protocol::{ApiKey, RecordsField};
 use klamm::record::{BatchIterator, Decompressor, RecordBatchBuilder};
 use klamm_sim::{Broker, CallError, Connection};
 
+/// The newest version that names topics.
+pub(crate) const FETCH: (ApiKey, i16) = (ApiKey::Fetch, 12);
 const TIMEOUT_MS: i32 = 30_000;
 const BYTES_MAX: i32 = 1 << 20;
 /// What asks for the first offset of a log.
@@ -61,12 +63,16 @@ pub(crate) fn produce(
     Ok(partition.base_offset)
 }
 
-/// The values from an offset on.
-pub(crate) fn fetch(broker: &mut Broker, connection: &mut Connection, topic: &str, fetch_offset: i64) -> Vec<Vec<u8>> {
+/// A fetch that waits for so many milliseconds if there is nothing from this offset on.
+pub(crate) fn fetch_request(topic: &str, fetch_offset: i64, max_wait_ms: i32) -> FetchRequest<'_> {
     let partition = FetchPartition { fetch_offset, partition_max_bytes: BYTES_MAX, ..Default::default() };
     let topics = vec![FetchTopic { topic, partitions: vec![partition], ..Default::default() }];
-    let request = FetchRequest { max_wait_ms: 100, min_bytes: 1, max_bytes: BYTES_MAX, topics, ..Default::default() };
-    let answer = broker.call(connection, (ApiKey::Fetch, 12), &request).unwrap();
+    FetchRequest { max_wait_ms, min_bytes: 1, max_bytes: BYTES_MAX, topics, ..Default::default() }
+}
+
+/// The values from an offset on.
+pub(crate) fn fetch(broker: &mut Broker, connection: &mut Connection, topic: &str, offset: i64) -> Vec<Vec<u8>> {
+    let answer = broker.call(connection, FETCH, &fetch_request(topic, offset, 100)).unwrap();
     let response: FetchResponse<'_> = answer.read().unwrap();
     let partition = &response.responses[0].partitions[0];
     assert_eq!(partition.error_code, ErrorCode::None.code());

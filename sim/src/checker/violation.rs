@@ -63,6 +63,8 @@ pub enum Violation {
         "L14: of partition {partition}, {expected} is the first offset from time {timestamp} on, and {found} was told"
     )]
     SoughtInVain { partition: i32, timestamp: i64, expected: i64, found: i64 },
+    #[error("L14: a look-up by time in partition {partition} is refused with {error:?} while nothing is wrong")]
+    NotSought { partition: i32, error: ErrorCode },
     #[error("L13: the batch at offset {offset} of partition {partition} was served with a wrong checksum")]
     DamagedBatch { partition: i32, offset: i64 },
     #[error("G1: partition {partition} belongs in generation {generation} to {first} and to {second}")]
@@ -149,7 +151,8 @@ impl Violation {
             }
             Violation::RefusedWithoutCause { error, .. }
             | Violation::CannotLeave { error, .. }
-            | Violation::NotDone { error, .. } => {
+            | Violation::NotDone { error, .. }
+            | Violation::NotSought { error, .. } => {
                 format!("{invariant}: {} {error:?}", self.variant())
             }
             Violation::SequenceBroken { error: what, .. } | Violation::WentBack { what, .. } => {

@@ -48,20 +48,29 @@ impl Seeker {
     }
 
     fn take_answer(&mut self, context: &mut ClientContext<'_>, version: i16, body: &[u8]) {
-        let Some((timestamp, _)) = self.asked else { return };
+        let Some((timestamp, partitions)) = self.asked.clone() else { return };
         let Ok(response) = ListOffsetsResponse::decode(&mut Decoder::new(body), version) else {
             return context.history.violate(Violation::UnreadableAnswer { client: self.client });
         };
-        let mut is_whole = true;
-        for found in response.topics.iter().flat_map(|topic| &topic.partitions) {
-            if found.error_code == ErrorCode::None.code() {
-                context.history.sought(found.partition_index, timestamp, (found.offset, found.timestamp));
-            } else {
-                is_whole = false;
+        let mut refused = None;
+        for partition in partitions {
+            let mut told = response.topics.iter().flat_map(|topic| &topic.partitions);
+            let Some(found) = told.find(|found| found.partition_index == partition) else {
+                return context.history.violate(Violation::Unmentioned { name: format!("{}-{partition}", self.topic) });
+            };
+            match ErrorCode::from_code(found.error_code) {
+                ErrorCode::None => context.history.sought(partition, timestamp, (found.offset, found.timestamp)),
+                error => refused = Some((partition, error)),
             }
         }
-        if is_whole || self.refusals > REFUSALS_MAX {
-            self.asked = None;
+        let is_patient = self.refusals <= REFUSALS_MAX;
+        if let Some((partition, error)) = refused.filter(|_| !is_patient)
+            && !context.history.destroyed().is_touched(partition)
+        {
+            context.history.violate(Violation::NotSought { partition, error });
+        }
+        if refused.is_none() || !is_patient {
+            (self.asked, self.refusals) = (None, 0);
             self.questions_left = self.questions_left.saturating_sub(1);
         } else {
             self.refusals += 1;
