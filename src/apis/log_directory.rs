@@ -2,7 +2,8 @@
 //!
 //! It follows the metadata image: new partitions get logs, removed topics lose theirs. It must not know what a request wants of a log.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 
@@ -14,10 +15,11 @@ use super::config_changes::tell_of_new_configs;
 use super::partition::Partition;
 use super::replica_manager::LogKey;
 use crate::limits::METADATA_BATCH_BYTES_MAX;
-use crate::log::{LogError, LogManager, LogSettings};
+use crate::log::{FailedBatches, LogError, LogManager, LogSettings};
 use crate::lookup_map::LookupMap;
 use crate::marks::Mark;
 use crate::metadata::{CLUSTER_METADATA_TOPIC_NAME, MetadataImage, TopicImage};
+use crate::record::BatchHeader;
 use crate::types::{Now, PartitionIndex, TopicId, TopicPartition};
 use crate::zoo::{self, Bug};
 
@@ -26,8 +28,8 @@ pub(crate) struct LogDirectory {
     manager: LogManager,
     random: Mutex<ChaCha12Rng>,
     index: RwLock<Index>,
-    /// Partitions that could not be given their logs: that is tried again.
-    missing: Mutex<BTreeSet<LogKey>>,
+    /// Partitions that could not be given their logs, each with what clients have sent it: that is tried again.
+    missing: Mutex<BTreeMap<LogKey, FailedBatches>>,
     /// What there was when the broker started: the records of these partitions lie somewhere, and no log is begun in their place.
     at_start: OnceLock<MetadataImage>,
 }
@@ -70,8 +72,33 @@ impl LogDirectory {
         !self.missing().is_empty()
     }
 
-    fn missing(&self) -> MutexGuard<'_, BTreeSet<LogKey>> {
+    fn missing(&self) -> MutexGuard<'_, BTreeMap<LogKey, FailedBatches>> {
         self.missing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Remembers that a partition has no log yet. Says whether that is news.
+    fn note_missing(&self, key: LogKey) -> bool {
+        match self.missing().entry(key) {
+            Entry::Occupied(_) => false,
+            Entry::Vacant(vacant) => {
+                vacant.insert(FailedBatches::default());
+                true
+            }
+        }
+    }
+
+    /// Takes note that a client's batch found no log. If the partition gets one later, that must not take the next batch of the pipeline
+    /// for the first.
+    pub(crate) fn note_failed(&self, key: LogKey, batch: &BatchHeader) {
+        let mut missing = self.missing();
+        if let Some(failed) = missing.get_mut(&key) {
+            failed.note(batch);
+        } else if let Some(found) = self.find_by_id(key.topic_id, key.partition) {
+            // It got its log while the batch was looked at.
+            let mut failed = FailedBatches::default();
+            failed.note(batch);
+            found.log.take_failed(failed);
+        }
     }
 
     /// Makes the difference between two images true on disk. Returns the partitions that are new and those that are gone. The first image that
@@ -138,16 +165,16 @@ impl LogDirectory {
                             // A log from before the start was loaded before this was known.
                             log.set_settings(Arc::clone(&settings));
                             let opened = Arc::new(Partition::new(key, log));
-                            self.insert(&topic.name, Arc::clone(&opened));
+                            let was_missing = self.insert(&topic.name, Arc::clone(&opened));
                             added.push(Arc::clone(&opened));
-                            if self.missing().remove(&key) {
+                            if was_missing {
                                 tracing::info!(partition = %name, "the partition has its log now");
                             }
                             opened
                         }
                         Err(error) => {
                             Mark::PartitionWithoutLog.reached();
-                            if !zoo::is(Bug::MissingLogStays) && self.missing().insert(key) {
+                            if !zoo::is(Bug::MissingLogStays) && self.note_missing(key) {
                                 tracing::error!(partition = %name, %error, "a partition has no log and cannot be served; trying again");
                             }
                             continue;
@@ -160,14 +187,23 @@ impl LogDirectory {
         added
     }
 
-    fn insert(&self, topic: &Arc<str>, partition: Arc<Partition>) {
+    /// Lets a partition be found. Says whether it was without its log before.
+    fn insert(&self, topic: &Arc<str>, partition: Arc<Partition>) -> bool {
+        // Held until it can be found: what fails until then is noted here.
+        let mut missing = self.missing();
+        let failed = missing.remove(&partition.key);
+        let was_missing = failed.is_some();
+        if let Some(failed) = failed {
+            partition.log.take_failed(failed);
+        }
         let mut index = self.index.write().unwrap_or_else(PoisonError::into_inner);
         index.ids.insert(Arc::clone(topic), partition.key.topic_id);
         index.partitions.insert(partition.key, partition);
+        was_missing
     }
 
     fn remove_topic(&self, now: Now, topic: &TopicImage) -> Vec<Arc<Partition>> {
-        self.missing().retain(|key| key.topic_id != topic.topic_id);
+        self.missing().retain(|key, _| key.topic_id != topic.topic_id);
         let removed: Vec<Arc<Partition>> = {
             let mut index = self.index.write().unwrap_or_else(PoisonError::into_inner);
             if index.ids.get(&*topic.name) == Some(&topic.topic_id) {

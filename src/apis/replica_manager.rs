@@ -29,6 +29,7 @@ use crate::log::{Durability, SyncPoint, TransactionContext, UnifiedLog};
 use crate::marks::Mark;
 use crate::metadata::GROUP_METADATA_TOPIC_NAME;
 use crate::purgatory::Purgatory;
+use crate::record::RecordBatch;
 use crate::types::{ConnectionId, Instant, Now, PartitionIndex, Ticket, TopicId};
 use crate::zoo::{self, Bug};
 
@@ -82,6 +83,15 @@ impl ReplicaManager {
     /// The log of a partition of the topic with this id.
     pub(crate) fn find_by_id(&self, topic_id: TopicId, partition: PartitionIndex) -> Option<Arc<Partition>> {
         self.logs.find_by_id(topic_id, partition)
+    }
+
+    /// Takes note that a client's batch for a partition found no log. One that is damaged says nothing.
+    pub(crate) fn note_failed(&self, key: LogKey, records: &[u8]) {
+        if let Ok((batch, _)) = RecordBatch::parse(records)
+            && batch.crc_is_valid()
+        {
+            self.logs.note_failed(key, batch.header());
+        }
     }
 
     /// Asks for one sync of all these partitions.

@@ -9,6 +9,7 @@ use bytes::Bytes;
 use crate::env::DiskError;
 use crate::log::appended_batches::{AppendedBatches, IncomingBatch, check_batches, check_total};
 use crate::log::error::AppendError;
+use crate::log::failed_batches::FailedBatches;
 use crate::log::log_segment::RollParams;
 use crate::log::log_validator::ValidatedBatch;
 use crate::log::producer_append_info::{ProducerAppendInfo, VerificationGuard};
@@ -124,6 +125,11 @@ impl UnifiedLog {
             return None;
         }
         Some(state.producers.start_verification(now.wall, producer_id, epoch, sequence, supports_epoch_bump))
+    }
+
+    /// Takes over which clients' batches came before there was this log, lest a later one of their pipelines takes their place.
+    pub fn take_failed(&self, failed: FailedBatches) {
+        self.lock().producers.take_failed(failed);
     }
 
     fn append_checked(
@@ -279,9 +285,8 @@ impl LogState {
     fn note_failed(&mut self, incoming: &[IncomingBatch<'_>], origin: AppendOrigin) {
         if let [IncomingBatch { header, .. }] = incoming
             && origin == AppendOrigin::Client
-            && header.has_producer_id()
         {
-            self.producers.note_failed(header.producer_id(), header.producer_epoch(), header.base_sequence());
+            self.producers.note_failed(header);
         }
     }
 

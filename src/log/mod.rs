@@ -9,6 +9,7 @@ mod checkpoint_file;
 mod clean_shutdown_file;
 mod deleted_folders;
 mod error;
+mod failed_batches;
 mod first_start;
 mod folder_files;
 mod index_file;
@@ -42,6 +43,7 @@ mod unified_log;
 
 pub use append::{AppendInfo, AppendOrigin, Durability, TransactionContext};
 pub use error::{AppendError, LogError, ReadError};
+pub use failed_batches::FailedBatches;
 pub use first_start::check_metadata_log;
 pub use log_checkpoint::Checkpoint;
 pub use log_manager::{LogDirectoryInfo, LogManager};

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use crate::env::{Disk, DiskError, DiskFile, OpenMode};
 use crate::log::append::AppendOrigin;
+use crate::log::failed_batches::FailedBatches;
 use crate::log::log_file_name::{SNAPSHOT, file_name};
 use crate::log::producer_append_info::{
     CompletedTransaction, EndTransactionMarker, ProducerAppendInfo, VerificationGuard, VerificationState,
@@ -17,14 +18,12 @@ use crate::log::producer_snapshot;
 use crate::log::producer_state_entry::ProducerStateEntry;
 use crate::log::unified_log::LogOffsetMetadata;
 use crate::marks::Mark;
-use crate::record::RecordBatch;
+use crate::record::{BatchHeader, RecordBatch};
 use crate::types::{Offset, ProducerEpoch, ProducerId, WallTime};
 use crate::zoo::{self, Bug};
 
 /// Largest snapshot that is read; ten million producers are fewer.
 const SNAPSHOT_BYTES_MAX: u64 = 512 << 20;
-/// Unknown producers whose failed batches are remembered; more are as in Kafka, which remembers none.
-const FAILED_PRODUCERS_MAX: usize = 10_000;
 
 /// A transaction that has begun and not ended: what its marker has to say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,8 +47,8 @@ pub(super) struct ProducerStateManager {
     /// Ended transactions whose marker is at or above the high watermark: by first offset, place and marker.
     unreplicated: BTreeMap<Offset, (Option<LogOffsetMetadata>, Offset)>,
     verifications: BTreeMap<ProducerId, VerificationState>,
-    /// Unknown producers whose first batch could not be written: its epoch and sequence.
-    failed: BTreeMap<ProducerId, (ProducerEpoch, i32)>,
+    /// Of unknown producers.
+    failed: FailedBatches,
     next_guard: u64,
     snapshots: BTreeSet<Offset>,
     /// The state is that of the log up to here.
@@ -67,7 +66,7 @@ impl ProducerStateManager {
             ongoing: BTreeMap::new(),
             unreplicated: BTreeMap::new(),
             verifications: BTreeMap::new(),
-            failed: BTreeMap::new(),
+            failed: FailedBatches::default(),
             next_guard: 0,
             snapshots,
             end: Offset(0),
@@ -109,7 +108,7 @@ impl ProducerStateManager {
     /// What an append would be checked against.
     pub(super) fn prepare(&self, producer_id: ProducerId, origin: AppendOrigin) -> ProducerAppendInfo {
         let entry = self.producers.get(&producer_id).cloned().unwrap_or_else(|| ProducerStateEntry::new(producer_id));
-        let failed = self.failed.get(&producer_id).copied();
+        let failed = self.failed.get(producer_id);
         ProducerAppendInfo::new(entry, origin, self.verifications.get(&producer_id).copied(), failed)
     }
 
@@ -127,21 +126,21 @@ impl ProducerStateManager {
         if !info.started.is_empty() || !completed.is_empty() {
             self.verifications.remove(&info.producer_id());
         }
-        self.failed.remove(&info.producer_id());
+        self.failed.forget(info.producer_id());
         self.producers.insert(info.producer_id(), info.into_entry());
         completed
     }
 
-    /// Remembers that a batch of a producer could not be written, if the producer is not known: any first sequence would do for it.
-    pub(super) fn note_failed(&mut self, producer_id: ProducerId, epoch: ProducerEpoch, sequence: i32) {
-        let is_known = self.producers.contains_key(&producer_id);
-        if is_known || self.failed.len() >= FAILED_PRODUCERS_MAX || zoo::is(Bug::FailedBatchForgotten) {
-            return;
+    /// Remembers that a batch could not be written, if its producer is not known: any first sequence would do for it.
+    pub(super) fn note_failed(&mut self, batch: &BatchHeader) {
+        if !self.producers.contains_key(&batch.producer_id()) && !zoo::is(Bug::FailedBatchForgotten) {
+            self.failed.note(batch);
         }
-        let failed = self.failed.entry(producer_id).or_insert((epoch, sequence));
-        if epoch > failed.0 || (epoch == failed.0 && sequence < failed.1) {
-            *failed = (epoch, sequence);
-        }
+    }
+
+    /// Remembers so the batches that came before there was this log.
+    pub(super) fn take_failed(&mut self, failed: FailedBatches) {
+        self.failed.take(failed, |producer_id| !self.producers.contains_key(&producer_id));
     }
 
     /// The last stable offset when `transaction` has ended and before the high watermark has passed its marker.

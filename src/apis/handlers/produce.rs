@@ -12,6 +12,7 @@ use crate::apis::appended::Appended;
 use crate::apis::delayed_produce::{Awaited, DelayedProduce};
 use crate::apis::kafka_apis::KafkaApis;
 use crate::apis::partition::Partition;
+use crate::apis::replica_manager::LogKey;
 use crate::apis::request_local::RequestLocal;
 use crate::error_code::ErrorCode;
 use crate::log::Durability;
@@ -157,30 +158,19 @@ struct Produce<'a> {
 
 impl Produce<'_> {
     fn append_topic(&mut self, place: usize, topic: &TopicProduceData<'_>) -> TopicOutcome {
-        let by_id = self.request.version() >= 13;
         let partitions = topic.partition_data.iter().enumerate();
-        let partitions = partitions.map(|(at, data)| self.append_partition(by_id, (place, at), topic, data)).collect();
+        let partitions = partitions.map(|(at, data)| self.append_partition((place, at), topic, data)).collect();
         TopicOutcome { name: topic.name.to_string(), topic_id: topic.topic_id, partitions }
     }
 
     fn append_partition(
         &mut self,
-        by_id: bool,
         place: (usize, usize),
         topic: &TopicProduceData<'_>,
         data: &PartitionProduceData<'_>,
     ) -> PartitionOutcome {
         let replica_manager = self.apis.replica_manager();
-        let index = PartitionIndex(data.index);
-        let found = if by_id {
-            replica_manager.find_by_id(topic.topic_id, index).ok_or_else(|| {
-                let is_known = self.apis.image().topic_by_id(topic.topic_id).is_some();
-                if is_known { ErrorCode::UnknownTopicOrPartition } else { ErrorCode::UnknownTopicId }
-            })
-        } else {
-            replica_manager.find(topic.name, index).ok_or(ErrorCode::UnknownTopicOrPartition)
-        };
-        let partition = match found {
+        let partition = match self.find(topic, data) {
             Ok(found) => found,
             Err(error) => return PartitionOutcome::failed(data.index, error, None),
         };
@@ -220,6 +210,25 @@ impl Produce<'_> {
                 outcome
             }
         }
+    }
+
+    /// The partition, if it has a log. A batch for one that has none yet is remembered.
+    fn find(&self, topic: &TopicProduceData<'_>, data: &PartitionProduceData<'_>) -> Result<Arc<Partition>, ErrorCode> {
+        let replica_manager = self.apis.replica_manager();
+        let (by_id, partition) = (self.request.version() >= 13, PartitionIndex(data.index));
+        let found = if by_id {
+            replica_manager.find_by_id(topic.topic_id, partition)
+        } else {
+            replica_manager.find(topic.name, partition)
+        };
+        found.ok_or_else(|| {
+            let image = self.apis.image();
+            let known = if by_id { image.topic_by_id(topic.topic_id) } else { image.topic(topic.name) };
+            if let (Some(known), RecordsField::Bytes(records)) = (known, &data.records) {
+                replica_manager.note_failed(LogKey { topic_id: known.topic_id, partition }, records);
+            }
+            if by_id && known.is_none() { ErrorCode::UnknownTopicId } else { ErrorCode::UnknownTopicOrPartition }
+        })
     }
 
     /// The records at fault, or none where the answer has no room for them: what became of the batch is told in any case.
