@@ -8,7 +8,8 @@ use crate::env::Disk;
 use crate::error_code::ErrorCode;
 use crate::protocol::messages::produce::{PartitionProduceData, ProduceRequest, ProduceResponse, TopicProduceData};
 use crate::protocol::{ApiKey, RecordsField};
-use crate::types::PartitionIndex;
+use crate::record::RecordBatchBuilder;
+use crate::types::{PartitionIndex, ProducerEpoch, ProducerId};
 
 /// Runs a checkpoint to its end.
 fn checkpoint(apis: &TestApis) {
@@ -93,4 +94,28 @@ fn a_log_directory_that_somebody_removes_is_offline_within_a_second_and_that_of_
     apis.disk.remove_directory(Path::new("/data")).unwrap();
     apis.apis.watch_logs(apis.now);
     assert!(apis.apis.must_stop());
+}
+
+#[test]
+fn a_batch_that_found_no_log_is_not_overtaken_by_the_next_of_its_pipeline() {
+    let mut apis = TestApis::new();
+    apis.disk.faults.break_at("/data/a-0");
+    apis.create("a", 1, &[]);
+    let produce = |apis: &mut TestApis, sequence| {
+        let mut builder = RecordBatchBuilder::new().producer(ProducerId(7), ProducerEpoch(0), sequence);
+        builder.append(1, None, Some(b"value")).unwrap();
+        let one = builder.build().unwrap();
+        let data = PartitionProduceData { index: 0, records: RecordsField::Bytes(&one) };
+        let topic = TopicProduceData { name: "a", partition_data: vec![data], ..Default::default() };
+        let request = ProduceRequest { acks: 1, timeout_ms: 1_000, topic_data: vec![topic], ..Default::default() };
+        let response = apis.ask(ApiKey::Produce, 12, &request);
+        let response = response.read::<ProduceResponse<'_>>();
+        ErrorCode::from_code(response.responses[0].partition_responses[0].error_code)
+    };
+    assert_eq!(produce(&mut apis, 0), ErrorCode::UnknownTopicOrPartition);
+    *apis.disk.faults.broken.lock().unwrap() = None;
+    apis.apis.watch_logs(apis.now);
+    assert_eq!(produce(&mut apis, 1), ErrorCode::OutOfOrderSequenceNumber);
+    assert_eq!(produce(&mut apis, 0), ErrorCode::None);
+    assert_eq!(produce(&mut apis, 1), ErrorCode::None);
 }
