@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::env::{Disk, EntryKind};
 use crate::log::error::LogError;
 use crate::log::log_directory::{LOCK_FILE, sync_names};
-use crate::log::log_file_name::{FolderKind, LOG, parse_folder_name};
+use crate::log::log_file_name::{FolderKind, LOG, file_name, parse_folder_name};
 use crate::log::meta_properties::MetaProperties;
 use crate::log::offset_checkpoint::{self, RECOVERY_POINTS};
 use crate::log::settings::LogManagerSettings;
@@ -122,8 +122,10 @@ fn look<'a>(
 /// checkpoint says so.
 fn is_emptied(disk: &dyn Disk, directory: &Path, log: &TopicPartition) -> Result<bool, LogError> {
     let entries = disk.list(&directory.join(log.to_string()))?;
-    let is_of_records = |name: &str| Path::new(name).extension().is_some_and(|suffix| suffix == LOG);
-    if entries.iter().any(|entry| is_of_records(&entry.name) && entry.bytes > 0) {
+    let is_segment = |name: &str| Path::new(name).extension().is_some_and(|suffix| suffix == LOG);
+    let first = file_name(Offset(0), LOG);
+    // Behind a snapshot, an empty segment may follow those that were removed.
+    if entries.iter().any(|entry| is_segment(&entry.name) && (entry.bytes > 0 || entry.name != first)) {
         return Ok(false);
     }
     match offset_checkpoint::read(disk, &directory.join(RECOVERY_POINTS)) {
