@@ -284,7 +284,7 @@ impl LogManager {
         if let Some(end) = self.gone.get(partition).filter(|_| !is_new) {
             Mark::RecordsGone.reached();
             let directory = directory.path.display();
-            tracing::error!(%partition, %directory, before = %end, "the folder of a partition is gone, with its records up to this offset at least: it begins anew, empty");
+            tracing::error!(%partition, %directory, before = %end, "the last checkpoint names a partition whose folder is not there: it begins anew, empty, and its records up to this offset are gone unless its topic was deleted and made anew since");
         }
         Ok(log)
     }
