@@ -268,14 +268,22 @@ type Loss = (&'static [&'static str], fn(&MemoryDisk));
 
 #[test]
 fn nothing_begins_in_place_of_metadata_that_are_lost_whatever_the_settings_name() {
-    let losses: [Loss; 4] = [
+    let losses: [Loss; 6] = [
         (TWO_DIRECTORIES, |disk| disk.remove_directory(Path::new("/data")).unwrap()),
         (TWO_DIRECTORIES, |disk| disk.remove_directory(Path::new("/data/__cluster_metadata-0")).unwrap()),
+        (TWO_DIRECTORIES, |disk| {
+            disk.remove_directory(Path::new("/data/__cluster_metadata-0")).unwrap();
+            disk.create_directory(Path::new("/data/__cluster_metadata-0")).unwrap();
+        }),
+        (TWO_DIRECTORIES, |disk| {
+            disk.remove_directory(Path::new("/data/__cluster_metadata-0")).unwrap();
+            disk.write("/data/__cluster_metadata-0", b"");
+        }),
         (&["log.dirs=/other"], |_| {}),
         (&["log.dirs=/empty,/other"], |_| {}),
     ];
     for (settings, lose) in losses {
-        let apis = in_two_directories();
+        let apis = in_two_directories().restarted();
         let disk = apis.disk.crash(|_: &Path, _, written| written);
         lose(&disk);
         let before = disk.paths();
@@ -311,4 +319,35 @@ fn a_cluster_does_not_begin_while_a_directory_cannot_be_read() {
     *disk.faults.unreadable.lock().unwrap() = Some(PathBuf::from("/other"));
     TestApis::failure_on(&disk, TWO_DIRECTORIES);
     assert!(disk.paths().is_empty(), "it may belong to one");
+}
+
+#[test]
+fn a_cluster_does_not_begin_while_a_directory_cannot_be_used() {
+    let disk = MemoryDisk::new();
+    disk.create_directory(Path::new("/other")).unwrap();
+    disk.faults.break_at("/other/.lock");
+    TestApis::failure_on(&disk, TWO_DIRECTORIES);
+    assert!(disk.paths().is_empty(), "what is to be mounted there may belong to one");
+
+    disk.faults.break_at("/other/meta.properties.tmp");
+    let failure = TestApis::failure_on(&disk, TWO_DIRECTORIES).to_string();
+    assert!(failure.contains("the metadata log __cluster_metadata-0 may lie in /other"), "{failure}");
+    disk.faults.repair();
+    assert_eq!(TestApis::on(&disk, TWO_DIRECTORIES).apis.image().topics().count(), 0, "it goes on");
+}
+
+#[test]
+fn what_is_said_of_metadata_that_klamm_does_not_have_leads_to_a_start() {
+    let apis = with_records(&["a"]);
+    let id = id_of(&apis, "a");
+    let mut builder = RecordBatchBuilder::new();
+    builder.append(1, None, Some(&[1, 18, 0, 0])).unwrap();
+    apis.disk.write("/data/__cluster_metadata-0/00000000000000000000.log", &builder.build().unwrap());
+    let disk = apis.disk.crash(|_: &Path, _, written| written);
+    let failure = TestApis::failure_on(&disk, &[]).to_string();
+    let cure = "move the folder __cluster_metadata-0, and the meta.properties of every log directory, away";
+    assert!(failure.contains(cure), "{failure}");
+    forget_cluster(&disk);
+    let apis = TestApis::on(&disk, &[]);
+    assert_eq!((id_of(&apis, "a"), apis.log("a", 0).log_end_offset()), (id, Offset(3)));
 }

@@ -12,6 +12,8 @@ pub(crate) struct Property {
     pub(crate) key: String,
     /// The value, without its escapes.
     pub(crate) value: String,
+    /// Whether the value looks like UTF-8, and was read as other characters than its author meant.
+    pub(crate) is_in_utf8: bool,
     /// The line on which the entry begins, from 1.
     pub(crate) line: usize,
 }
@@ -43,6 +45,12 @@ pub(crate) fn line_in_utf8(bytes: &[u8]) -> Option<usize> {
     bytes.split(|byte| *byte == b'\n').zip(1..).find_map(|(line, number)| is_utf8(line).then_some(number))
 }
 
+/// Whether a text that was read as ISO-8859-1 is UTF-8 with characters beyond ASCII.
+fn is_in_utf8(text: &str) -> bool {
+    let bytes: Result<Vec<u8>, _> = text.chars().map(u8::try_from).collect();
+    !text.is_ascii() && bytes.is_ok_and(|bytes| String::from_utf8(bytes).is_ok())
+}
+
 /// Every entry in the order of the file; of two with the same key, both, and the later one counts.
 pub(crate) fn parse(text: &str) -> Result<Vec<Property>, BadEscape> {
     let mut properties = Vec::new();
@@ -63,8 +71,9 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Property>, BadEscape> {
         }
         let (key, value) = split(&logical);
         let key = unescape(key).ok_or(BadEscape { line })?;
+        let is_in_utf8 = is_in_utf8(value);
         let value = unescape(value).ok_or(BadEscape { line })?;
-        properties.push(Property { key, value, line });
+        properties.push(Property { key, value, is_in_utf8, line });
     }
     Ok(properties)
 }

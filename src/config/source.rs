@@ -3,7 +3,7 @@
 //! It must not read a file or the environment itself, nor know which keys exist.
 
 use crate::config::problem::{ConfigProblem, Origin};
-use crate::config::properties;
+use crate::config::properties::{self, Property};
 
 /// One setting and where it was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,6 +25,7 @@ pub struct Sources {
     idle_variables: Vec<String>,
     cluster_id: Option<String>,
     notices: Vec<String>,
+    misread_paths: Vec<Setting>,
     problems: Vec<ConfigProblem>,
 }
 
@@ -54,16 +55,20 @@ impl Sources {
             ));
         }
         match properties::parse(&text) {
-            Ok(found) => self.files.extend(found.into_iter().map(|property| Setting {
-                key: property.key,
-                value: property.value,
-                origin: Origin::File { name: name.to_owned(), line: property.line },
-            })),
+            Ok(found) => found.into_iter().for_each(|property| self.add_property(name, property)),
             Err(properties::BadEscape { line }) => self
                 .problems
                 .push(unreadable(line, "has a \\u that is not followed by the four hexadecimal digits of a character")),
         }
         self
+    }
+
+    fn add_property(&mut self, name: &str, Property { key, value, is_in_utf8, line }: Property) {
+        let setting = Setting { key, value, origin: Origin::File { name: name.to_owned(), line } };
+        if is_in_utf8 && PATHS.contains(&setting.key.as_str()) {
+            self.misread_paths.push(setting.clone());
+        }
+        self.files.push(setting);
     }
 
     /// Adds the variables of the environment; those that do not begin with `KAFKA_` or `KLAMM_` are not looked at, but
@@ -127,11 +132,19 @@ impl Sources {
         &self.notices
     }
 
+    /// Whether it names another log directory than its author meant, in whose place an empty one would begin.
+    pub(crate) fn is_misread_path(&self, setting: &Setting) -> bool {
+        self.misread_paths.contains(setting)
+    }
+
     /// What could not even be read.
     pub(crate) fn problems(&self) -> &[ConfigProblem] {
         &self.problems
     }
 }
+
+/// Keys whose values say where the data lie.
+const PATHS: [&str; 3] = ["log.dir", "log.dirs", "metadata.log.dir"];
 
 /// Variables of Kafka's scripts and images that set up a JVM, its logging or the image itself.
 const SCRIPT_VARIABLES: [&str; 20] = [

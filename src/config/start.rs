@@ -30,6 +30,9 @@ impl StaticConfig {
         // In the order of the sources, so that problems read like the file; a value that a later one replaces is not
         // judged.
         for setting in sources.settings().filter(|setting| settings.get(&setting.key) == Some(*setting)) {
+            if sources.is_misread_path(setting) {
+                problems.push(misread_path(setting));
+            }
             match verdict(setting) {
                 Verdict::Taken => {}
                 Verdict::Idle(reason) => idle.add(reason, &setting.key),
@@ -63,6 +66,16 @@ fn name_the_node_twice(settings: &mut BTreeMap<String, Setting>) {
             settings.entry(other.to_owned()).or_insert(Setting { key: other.to_owned(), ..setting });
         }
     }
+}
+
+/// Nobody knows whether the folder is meant that has these characters, or the one that Java and Klamm read.
+fn misread_path(setting: &Setting) -> ConfigProblem {
+    let (key, variable) = (&setting.key, setting.key.to_uppercase().replace('.', "_"));
+    let reason = format!(
+        "looks like UTF-8, which a properties file is not, so that another folder would be used than it seems to name: write \\uXXXX for \
+         each character beyond ASCII, or name the folder by KAFKA_{variable} or --override {key}="
+    );
+    problem(setting, Some(&setting.value), reason)
 }
 
 /// What a file of a cluster makes of a broker that is alone: topics cannot have the copies that it wants.

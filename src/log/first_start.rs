@@ -5,13 +5,14 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::env::Disk;
+use crate::env::{Disk, EntryKind};
 use crate::log::error::LogError;
-use crate::log::log_directory::sync_names;
-use crate::log::log_file_name::{FolderKind, parse_folder_name};
+use crate::log::log_directory::{LOCK_FILE, sync_names};
+use crate::log::log_file_name::{FolderKind, LOG, file_name, parse_folder_name};
 use crate::log::meta_properties::MetaProperties;
+use crate::log::offset_checkpoint::{self, RECOVERY_POINTS};
 use crate::log::settings::LogManagerSettings;
-use crate::types::TopicPartition;
+use crate::types::{Offset, TopicPartition};
 
 /// What lies in the directories before a start writes anything.
 #[derive(Debug, Default)]
@@ -29,11 +30,16 @@ struct Found<'a> {
 /// What Kafka's format step leaves beside the identity (KIP-778).
 const BOOTSTRAP_CHECKPOINT: &str = "bootstrap.checkpoint";
 
-/// Refuses to go on if the metadata log is lost. In directories that are all new, its folder is made, before anything says that they belong
+/// What becomes of a broker whose metadata are given up.
+const WITHOUT_METADATA: &str = "the next start then makes topics of the partitions in them, with the broker's defaults for their configs, so \
+                                give log.retention.ms a value by which nothing is removed that should stay";
+
+/// Refuses to go on if the metadata log is lost, or somebody has emptied it. In directories that are all new, its folder is made, before anything says that they belong
 /// to a cluster: a first start that comes to no end is told from a loss by that.
 ///
 /// Directories that Kafka has formatted, and in which no partition lies yet, begin a cluster, too. If one cannot
-/// be read, the metadata log may lie there, and whoever needs it says so.
+/// be read, the metadata log may lie there, and whoever needs it says so. None begins while one of its directories cannot be used: what is
+/// to be mounted there may belong to a cluster.
 pub fn check_metadata_log(
     disk: &dyn Disk,
     settings: &LogManagerSettings,
@@ -44,7 +50,7 @@ pub fn check_metadata_log(
         paths.push(&settings.metadata_directory);
     }
     let mut found = Found::default();
-    for path in paths {
+    for path in &paths {
         match look(disk, path, metadata_log, &mut found) {
             Err(error @ LogError::Disk(_)) => found.unreadable = found.unreadable.or(Some(error)),
             result => result?,
@@ -55,7 +61,9 @@ pub fn check_metadata_log(
     }
     let Some((path, cluster_id)) = found.known.first() else {
         // One that cannot be read may belong to a cluster.
-        return found.unreadable.map_or_else(|| make_folder(disk, settings, metadata_log), Err);
+        found.unreadable.map_or(Ok(()), Err)?;
+        paths.iter().try_for_each(|path| check_usable(disk, path))?;
+        return make_folder(disk, settings, metadata_log);
     };
     if (found.is_formatted && !found.has_partitions) || found.unreadable.is_some() {
         return Ok(());
@@ -64,9 +72,24 @@ pub fn check_metadata_log(
     Err(LogError::Inconsistent(format!(
         "no log directory holds the metadata log {metadata_log}, yet {path} belongs to the cluster {cluster_id}: the directory that held it \
          was emptied, is not mounted, or is no longer named; bring it back to {keys}. If it is lost for good, remove meta.properties from \
-         the log directories that are left: the next start then makes topics of the partitions in them, with the broker's defaults for their \
-         configs, so give log.retention.ms a value by which nothing is removed that should stay"
+         the log directories that are left: {WITHOUT_METADATA}"
     )))
+}
+
+/// What keeps the metadata log from being opened, with a cure that is one for it: it does not begin anew like a partition.
+pub(super) fn of_metadata_log(error: LogError) -> LogError {
+    let cure = match &error {
+        LogError::Elsewhere { partition, elsewhere } => format!(
+            "the metadata log {partition} may lie in {elsewhere}, which cannot be used: bring it back; if it is lost for good, take it out \
+             of log.dirs and metadata.log.dir, and remove meta.properties from the log directories that are left"
+        ),
+        LogError::Unreadable { partition, directory } => format!(
+            "the files of the metadata log {partition} in {directory} could not be loaded: mend them; if they are lost for good, move \
+             {partition} and the meta.properties of every log directory away while the broker is down"
+        ),
+        _ => return error,
+    };
+    LogError::Inconsistent(format!("{cure}: {WITHOUT_METADATA}"))
 }
 
 /// Takes one directory into what is found.
@@ -83,12 +106,38 @@ fn look<'a>(
         entries => entries?,
     };
     for entry in entries {
-        if let FolderKind::Current(partition) = parse_folder_name(&entry.name) {
-            found.has_metadata_log |= partition == *metadata_log;
-            found.has_partitions = true;
-        }
         found.is_formatted |= entry.name == BOOTSTRAP_CHECKPOINT;
+        match parse_folder_name(&entry.name) {
+            FolderKind::Current(partition) if entry.kind == EntryKind::Directory => {
+                found.has_partitions = true;
+                found.has_metadata_log |= partition == *metadata_log && !is_emptied(disk, path, metadata_log)?;
+            }
+            _ => {}
+        }
     }
+    Ok(())
+}
+
+/// Whether nothing is left of a log that had records at the last checkpoint. A first start that was cut off has an empty one, of which no
+/// checkpoint says so.
+fn is_emptied(disk: &dyn Disk, directory: &Path, log: &TopicPartition) -> Result<bool, LogError> {
+    let entries = disk.list(&directory.join(log.to_string()))?;
+    let is_segment = |name: &str| Path::new(name).extension().is_some_and(|suffix| suffix == LOG);
+    let first = file_name(Offset(0), LOG);
+    // Behind a snapshot, an empty segment may follow those that were removed.
+    if entries.iter().any(|entry| is_segment(&entry.name) && (entry.bytes > 0 || entry.name != first)) {
+        return Ok(false);
+    }
+    match offset_checkpoint::read(disk, &directory.join(RECOVERY_POINTS)) {
+        Err(LogError::Malformed { .. }) => Ok(false),
+        offsets => Ok(offsets?.get(log).is_some_and(|end| *end > Offset(0))),
+    }
+}
+
+/// Fails if a start cannot make the directory, or take its lock.
+fn check_usable(disk: &dyn Disk, path: &Path) -> Result<(), LogError> {
+    disk.create_directory(path)?;
+    drop(disk.lock(&path.join(LOCK_FILE))?);
     Ok(())
 }
 

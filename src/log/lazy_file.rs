@@ -54,7 +54,7 @@ impl LazyFile {
     }
 
     /// Looks whether the open file still lies under its name, `bytes` bytes long at least: if somebody has removed it, what is written to it is
-    /// nowhere. Fails only if that is so.
+    /// nowhere. Fails only if that is so; a closed one is looked for by the next who opens it.
     pub(super) fn check_place(&self, bytes: u64) -> Result<(), DiskError> {
         if self.handle.is_none() {
             return Ok(());

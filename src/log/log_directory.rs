@@ -17,7 +17,7 @@ use crate::log::offset_checkpoint::{self, LOG_STARTS, Offsets, RECOVERY_POINTS};
 use crate::types::{BrokerId, TopicId, TopicPartition};
 
 /// Excludes other brokers.
-const LOCK_FILE: &str = ".lock";
+pub(super) const LOCK_FILE: &str = ".lock";
 
 /// One log directory.
 pub(super) struct LogDirectory {

@@ -192,7 +192,7 @@ impl LogLoader<'_> {
         let reason = if offset >= self.recovery_point {
             "a crash has torn what was not synced yet"
         } else {
-            "records that were on the disk are damaged"
+            "records that the last checkpoint has on the disk are damaged, unless it speaks of a deleted topic of the same name"
         };
         tracing::warn!(%folder, %segment, %offset, bytes, segments_removed, "the end of a log is cut off from this offset on: {reason}");
     }

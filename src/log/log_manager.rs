@@ -12,6 +12,7 @@ use crate::env::{Disk, DiskError};
 use crate::log::clean_shutdown_file;
 use crate::log::deleted_folders::{DeletedFolders, DeletedLog};
 use crate::log::error::LogError;
+use crate::log::first_start::of_metadata_log;
 use crate::log::log_directory::{LogDirectory, new_id};
 use crate::log::log_file_name::{deleted_folder_name, stray_folder_name};
 use crate::log::log_loader::LogLoader;
@@ -224,7 +225,8 @@ impl LogManager {
         self.create_in(None, now, partition, topic_id, settings, is_new)
     }
 
-    /// Loads the metadata log from the directory in which it lies, or makes it in that of the settings.
+    /// Loads the metadata log from the directory in which it lies, or makes it in that of the settings. One without records is not used while
+    /// a directory is offline: the cluster's may lie there.
     pub fn open_metadata_log(
         &mut self,
         now: Now,
@@ -237,7 +239,11 @@ impl LogManager {
             self.take_in(loaded, now);
         }
         let directory = self.directories.iter().find(|directory| *directory.path == *self.settings.metadata_directory);
-        self.create_in(directory, now, partition, topic_id, settings, false)
+        // An empty one is made before a cluster begins, and says nothing of what other directories hold.
+        let is_begun = self.get(partition).is_some_and(|log| log.log_end_offset() > Offset(0));
+        let nowhere_else = if is_begun { Ok(()) } else { self.check_nowhere_else(partition) };
+        let opened = nowhere_else.and_then(|()| self.create_in(directory, now, partition, topic_id, settings, false));
+        opened.map_err(of_metadata_log)
     }
 
     /// In this directory, else in the one with the fewest logs.
@@ -278,7 +284,7 @@ impl LogManager {
         if let Some(end) = self.gone.get(partition).filter(|_| !is_new) {
             Mark::RecordsGone.reached();
             let directory = directory.path.display();
-            tracing::error!(%partition, %directory, before = %end, "the folder of a partition is gone, with its records up to this offset at least: it begins anew, empty");
+            tracing::error!(%partition, %directory, before = %end, "the last checkpoint names a partition whose folder is not there: it begins anew, empty, and its records up to this offset are gone unless its topic was deleted and made anew since");
         }
         Ok(log)
     }

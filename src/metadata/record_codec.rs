@@ -76,8 +76,8 @@ fn reason_and_cure(code: u32) -> String {
     };
     format!(
         "Klamm has no {missing}, and would serve as if there had never been any. Where that is wanted, move the folder \
-         __cluster_metadata-0 out of the log directory: the start then makes the topics anew from their partitions, with their \
-         ids, records and committed offsets, but without their own configurations"
+         __cluster_metadata-0, and the meta.properties of every log directory, away: the start then makes the topics anew from their \
+         partitions, with their ids, records and committed offsets, but with the broker's defaults for their configs"
     )
 }
 

@@ -131,7 +131,7 @@ impl<S: Selector> Acceptor<S> {
             }
             Err(error) => {
                 Mark::NoDescriptorToAccept.reached();
-                tracing::warn!(%error, "cannot accept a connection; trying again: is the limit of open files too low?");
+                self.tell_of_refusal(&error, now);
                 if zoo::is(Bug::AcceptNotRetried) {
                     self.may_have_more = false;
                     return Step::Idle { until: None };
@@ -140,6 +140,14 @@ impl<S: Selector> Acceptor<S> {
                 self.retry_at = Some(until);
                 Step::Idle { until: Some(until) }
             }
+        }
+    }
+
+    /// Warns that connections wait in vain, unless that was told just now: the next try is near.
+    fn tell_of_refusal(&self, error: &io::Error, now: Now) {
+        if let Some(untold) = self.context.reached_limits.due(now.instant, "accept") {
+            let others_before = (untold > 0).then_some(untold);
+            tracing::warn!(%error, listener = self.context.name, others_before, "cannot accept a connection; trying again: is the limit of open files too low?");
         }
     }
 

@@ -63,6 +63,13 @@ pub(crate) struct ReachedLimit {
     pub(crate) limit: u32,
 }
 
+impl ReachedLimit {
+    /// The key, as an operator sets it, if it was this listener that reached the limit.
+    pub(crate) fn key_at(&self, listener: &str) -> String {
+        self.key.replace("<listener>", &listener.to_lowercase())
+    }
+}
+
 /// Counts of all connections, shared by Acceptors and Processors.
 pub struct ConnectionQuotas {
     /// `max.connections`, which Processors look at in each step.
@@ -264,6 +271,12 @@ mod tests {
 
     fn too_many(key: &'static str, limit: u32) -> Admission {
         Admission::TooManyFromAddress(ReachedLimit { key, limit })
+    }
+
+    #[test]
+    fn the_limit_of_a_listener_has_the_key_that_an_operator_sets() {
+        let reached = ReachedLimit { key: "listener.name.<listener>.max.connections", limit: 1 };
+        assert_eq!(reached.key_at("PLAINTEXT"), "listener.name.plaintext.max.connections");
     }
 
     #[test]

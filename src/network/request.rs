@@ -24,7 +24,7 @@ pub struct ListenerContext {
     pub name: String,
     /// What was told of its peers that send no requests.
     pub(crate) nonsense: NonsenseLog,
-    /// Which limits of connections were told of.
+    /// Which limits of connections were told of, that of open files among them.
     pub(crate) reached_limits: RareLines,
 }
 
@@ -40,6 +40,7 @@ impl ListenerContext {
         let ReachedLimit { key, limit } = reached;
         if let Some(untold) = self.reached_limits.due(now, key) {
             let others_before = (untold > 0).then_some(untold);
+            let key = reached.key_at(&self.name);
             tracing::warn!(%peer, listener = self.name, limit, others_before, "{key} is reached: {consequence}");
         }
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::test_reactor::{FREE, ListedEvents, Nobody, WaitingPeers, no_limits};
+use super::test_reactor::{FREE, ListedEvents, NO_DESCRIPTOR, Nobody, WaitingPeers, no_limits};
 use super::testing::ScriptedConnection;
 use super::*;
 use crate::env::{SocketOptions, Step};
@@ -18,14 +18,17 @@ struct Door {
 
 impl Door {
     fn new() -> Door {
+        Door::with(WaitingPeers(100))
+    }
+
+    fn with(peers: WaitingPeers) -> Door {
         let quotas = Arc::new(ConnectionQuotas::new(no_limits(), vec![Arc::new(Nobody)]));
         let queue = Arc::new(ConnectionQueue::new(Arc::new(Nobody), Arc::new(Nobody)));
         let (queues, options) = (vec![Arc::clone(&queue)], SocketOptions { send_buffer_bytes: None });
         let selector = ListedEvents(Vec::new());
         let context = Arc::new(ListenerContext::new(0, "PLAINTEXT".to_owned()));
         let (acceptor_context, acceptor_quotas) = (Arc::clone(&context), Arc::clone(&quotas));
-        let acceptor =
-            Acceptor::new(acceptor_context, selector, WaitingPeers(100), queues, acceptor_quotas, options).unwrap();
+        let acceptor = Acceptor::new(acceptor_context, selector, peers, queues, acceptor_quotas, options).unwrap();
         Door { acceptor, quotas, queue, context }
     }
 
@@ -101,4 +104,14 @@ fn each_limit_that_is_reached_is_told_to_the_operator_by_its_key() {
         assert!(!door.is_open(), "{key}");
         assert_eq!(door.context.reached_limits.kinds(), [key]);
     }
+}
+
+#[test]
+fn connections_without_a_descriptor_are_told_of_like_a_limit_not_at_each_try() {
+    let mut door = Door::with(WaitingPeers(NO_DESCRIPTOR));
+    let at = |tenths: u64| Now { instant: Instant(tenths * 100_000_000), ..Now::default() };
+    for tenths in 0..100 {
+        assert!(matches!(door.acceptor.step(at(tenths)), Step::Idle { until: Some(_) }));
+    }
+    assert_eq!(door.context.reached_limits.due(at(100).instant, "accept"), Some(99));
 }

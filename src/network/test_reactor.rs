@@ -32,13 +32,19 @@ impl Clock for Nobody {
     }
 }
 
-/// So many peers wait, all at one address.
+/// So many peers wait, all at one address. [`NO_DESCRIPTOR`] of them wait in vain.
 pub(super) struct WaitingPeers(pub(super) usize);
+
+/// A number of peers for which the process has no file descriptor.
+pub(super) const NO_DESCRIPTOR: usize = usize::MAX;
 
 impl Listener for WaitingPeers {
     type Connection = ScriptedConnection;
 
     fn accept(&mut self) -> io::Result<(ScriptedConnection, SocketAddr)> {
+        if self.0 == NO_DESCRIPTOR {
+            return Err(io::Error::other("made to fail"));
+        }
         self.0 = self.0.checked_sub(1).ok_or(io::ErrorKind::WouldBlock)?;
         Ok((ScriptedConnection::default(), PEER))
     }

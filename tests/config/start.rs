@@ -101,6 +101,27 @@ fn a_file_is_read_as_java_reads_it_and_what_is_no_plain_text_is_said() {
 }
 
 #[test]
+fn the_path_of_a_log_directory_in_utf_8_is_refused_unless_it_is_escaped_or_replaced() {
+    let file = |text: &str| Sources::new().with_properties("a.properties", text);
+    for key in ["log.dir", "log.dirs", "metadata.log.dir"] {
+        let refused = refusal(&format!("node.id=1\n{key}=/daten/kläm"));
+        assert!(
+            refused.starts_with("server.properties, line 2: ") && refused.contains("looks like UTF-8"),
+            "{refused}"
+        );
+        for (escaped, meant) in [("kl\\u00e4m", "kläm"), ("kl\\u00c3\\u00a4m", "kl\u{c3}\u{a4}m")] {
+            let config = StaticConfig::from_sources(&file(&format!("{key}=/{escaped}"))).unwrap();
+            assert_eq!(config.get(key), Some(format!("/{meant}").as_str()));
+        }
+        let replaced = file(&format!("{key}=/kläm")).with_overrides([format!("{key}=/kläm").as_str()]);
+        assert_eq!(StaticConfig::from_sources(&replaced).unwrap().get(key), Some("/kläm"));
+        let variable = format!("KAFKA_{}", key.to_uppercase().replace('.', "_"));
+        let replaced = file(&format!("{key}=/kläm")).with_environment([(variable.as_str(), "/kläm")]);
+        assert_eq!(StaticConfig::from_sources(&replaced).unwrap().get(key), Some("/kläm"));
+    }
+}
+
+#[test]
 fn nothing_at_all_starts_the_broker_too() {
     let settings = settings("");
     let [listener] = settings.network.listeners.as_slice() else { panic!("one listener is the default") };

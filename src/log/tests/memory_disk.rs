@@ -357,6 +357,7 @@ impl Disk for MemoryDisk {
     }
 
     fn lock(&self, path: &Path) -> Result<Box<dyn DiskLock>, DiskError> {
+        self.faults.check("lock", path)?;
         if !self.locks.lock().unwrap().insert(path.to_path_buf()) {
             return Err(DiskError::Locked { path: path.to_path_buf() });
         }

@@ -295,10 +295,13 @@ fn records_of_a_broker_before_kafka_0_11_are_left_alone() {
     let old = old_message();
     disk.write(path(0, "log"), &old);
     let crashed = disk.crash(everything);
-    let manager = open_manager(&crashed, &["/logs"], &small(3), at(0));
+    let mut manager = open_manager(&crashed, &["/logs"], &small(3), at(0));
     assert!(manager.get(&partition()).is_none());
     let made = manager.create(at(0), &partition(), TopicId([7; 16]), Arc::new(small(3)), true);
     assert!(matches!(made, Err(LogError::Unreadable { .. })));
+    let opened = manager.open_metadata_log(at(0), &partition(), TopicId([7; 16]), Arc::new(small(3)));
+    let refusal = opened.unwrap_err().to_string();
+    assert!(refusal.contains("move topic-0 and the meta.properties of every log directory away"), "{refusal}");
     assert_eq!(crashed.read(path(0, "log")).unwrap(), old);
 }
 

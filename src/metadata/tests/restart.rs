@@ -143,7 +143,11 @@ fn a_record_of_what_klamm_does_not_have_is_refused_with_the_reason_and_the_cure(
     {
         let error = load_value(&[1, code, 0, 0]).unwrap_err().to_string();
         assert!(error.contains(&format!("Klamm has no {missing}")), "{error}");
-        assert!(error.contains("move the folder __cluster_metadata-0"), "{error}");
+        assert!(
+            error
+                .contains("move the folder __cluster_metadata-0, and the meta.properties of every log directory, away"),
+            "{error}"
+        );
     }
     for newer in [&[1, 2, 7][..], &[1, 99, 0]] {
         let error = load_value(newer).unwrap_err().to_string();
