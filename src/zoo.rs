@@ -164,8 +164,6 @@ bugs! {
         FailedBatchForgotten = "failed batch is forgotten";
         /// A partition whose log could not be made gets none until the next start.
         MissingLogStays = "missing log is not tried again";
-        /// A folder without a readable topic id is malformed, though it is empty.
-        EmptyFolderMalformed = "empty folder is malformed";
         /// A transaction that is open at a start stays open.
         OpenTransactionStays = "open transaction stays open";
     }

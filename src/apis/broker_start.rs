@@ -196,6 +196,7 @@ fn introduce_broker(
     log_dirs.extend(missing_directories(&image, known, settings, logs.manager(), &present));
     if controller.image().features().next().is_none() {
         refuse_twins(logs.manager())?;
+        logs.manager().check_complete()?;
     }
     // One transaction, so that a crash leaves either all of it or a cluster that is still new.
     controller.append_at_start(now, |image, random| {

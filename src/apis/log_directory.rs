@@ -23,6 +23,9 @@ use crate::record::BatchHeader;
 use crate::types::{Now, PartitionIndex, TopicId, TopicPartition};
 use crate::zoo::{self, Bug};
 
+/// Producers whose batches are remembered for all partitions without a log; more are as in Kafka, which remembers none.
+const MISSING_PRODUCERS_MAX: usize = 10_000;
+
 /// All logs, by the topic's name and by its id.
 pub(crate) struct LogDirectory {
     manager: LogManager,
@@ -91,9 +94,15 @@ impl LogDirectory {
     /// for the first.
     pub(crate) fn note_failed(&self, key: LogKey, batch: &BatchHeader) {
         let mut missing = self.missing();
+        let is_full = missing.values().map(FailedBatches::count).sum::<usize>() >= MISSING_PRODUCERS_MAX;
         if let Some(failed) = missing.get_mut(&key) {
-            failed.note(batch);
-        } else if let Some(found) = self.find_by_id(key.topic_id, key.partition) {
+            if !is_full {
+                failed.note(batch);
+            }
+            return;
+        }
+        drop(missing);
+        if let Some(found) = self.find_by_id(key.topic_id, key.partition) {
             // It got its log while the batch was looked at.
             let mut failed = FailedBatches::default();
             failed.note(batch);

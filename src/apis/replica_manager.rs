@@ -88,6 +88,8 @@ impl ReplicaManager {
     /// Takes note that a client's batch for a partition found no log. One that is damaged says nothing.
     pub(crate) fn note_failed(&self, key: LogKey, records: &[u8]) {
         if let Ok((batch, _)) = RecordBatch::parse(records)
+            && batch.header().has_producer_id()
+            && self.logs.has_missing()
             && batch.crc_is_valid()
         {
             self.logs.note_failed(key, batch.header());

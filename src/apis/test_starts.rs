@@ -268,7 +268,7 @@ type Loss = (&'static [&'static str], fn(&MemoryDisk));
 
 #[test]
 fn nothing_begins_in_place_of_metadata_that_are_lost_whatever_the_settings_name() {
-    let losses: [Loss; 6] = [
+    let losses: [Loss; 7] = [
         (TWO_DIRECTORIES, |disk| disk.remove_directory(Path::new("/data")).unwrap()),
         (TWO_DIRECTORIES, |disk| disk.remove_directory(Path::new("/data/__cluster_metadata-0")).unwrap()),
         (TWO_DIRECTORIES, |disk| {
@@ -279,6 +279,7 @@ fn nothing_begins_in_place_of_metadata_that_are_lost_whatever_the_settings_name(
             disk.remove_directory(Path::new("/data/__cluster_metadata-0")).unwrap();
             disk.write("/data/__cluster_metadata-0", b"");
         }),
+        (TWO_DIRECTORIES, |disk| disk.write("/data/__cluster_metadata-0/00000000000000000000.log", &[0; 500])),
         (&["log.dirs=/other"], |_| {}),
         (&["log.dirs=/empty,/other"], |_| {}),
     ];
@@ -310,6 +311,20 @@ fn a_first_start_that_was_cut_off_goes_on_and_so_does_one_on_what_kafka_has_form
     disk.write("/data/meta.properties", b"cluster.id=abc\nnode.id=1\nversion=1\n");
     disk.write("/data/bootstrap.checkpoint", b"");
     assert_eq!(TestApis::on(&disk, &[]).apis.image().cluster_id().as_ref(), "abc");
+}
+
+#[test]
+fn a_cluster_does_not_begin_without_a_partition_that_cannot_be_loaded_and_goes_on_when_it_can() {
+    let disk = in_two_directories().restarted().disk.crash(|_: &Path, _, written| written);
+    forget_cluster(&disk);
+    disk.remove_file(Path::new("/other/meta.properties")).unwrap();
+    let folder =
+        disk.list(Path::new("/other")).unwrap().into_iter().find(|entry| entry.name.starts_with("a-")).unwrap();
+    disk.faults.break_at(&format!("/other/{}", folder.name));
+    let failure = TestApis::failure_on(&disk, TWO_DIRECTORIES).to_string();
+    assert!(failure.contains("a cluster cannot begin while the log directory /other cannot be used"), "{failure}");
+    disk.faults.repair();
+    assert_eq!(records(&TestApis::on(&disk, TWO_DIRECTORIES)), [Some(1); 4]);
 }
 
 #[test]

@@ -22,6 +22,11 @@ impl FailedBatches {
         }
     }
 
+    /// How many producers are remembered.
+    pub fn count(&self) -> usize {
+        self.0.len()
+    }
+
     /// Adds those of the others that are from producers which `is_wanted`.
     pub(super) fn take(&mut self, others: FailedBatches, is_wanted: impl Fn(ProducerId) -> bool) {
         let wanted = others.0.into_iter().filter(|(producer_id, _)| is_wanted(*producer_id));

@@ -5,13 +5,15 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::env::{Disk, EntryKind};
+use crate::env::{Disk, EntryKind, OpenMode};
+use crate::limits::METADATA_BATCH_BYTES_MAX;
 use crate::log::error::LogError;
 use crate::log::log_directory::{LOCK_FILE, sync_names};
 use crate::log::log_file_name::{FolderKind, LOG, file_name, parse_folder_name};
 use crate::log::meta_properties::MetaProperties;
 use crate::log::offset_checkpoint::{self, RECOVERY_POINTS};
 use crate::log::settings::LogManagerSettings;
+use crate::record::RecordBatch;
 use crate::types::{Offset, TopicPartition};
 
 /// What lies in the directories before a start writes anything.
@@ -34,8 +36,8 @@ const BOOTSTRAP_CHECKPOINT: &str = "bootstrap.checkpoint";
 const WITHOUT_METADATA: &str = "the next start then makes topics of the partitions in them, with the broker's defaults for their configs, so \
                                 give log.retention.ms a value by which nothing is removed that should stay";
 
-/// Refuses to go on if the metadata log is lost, or somebody has emptied it. In directories that are all new, its folder is made, before anything says that they belong
-/// to a cluster: a first start that comes to no end is told from a loss by that.
+/// Refuses to go on if the metadata log is lost, or somebody has emptied it, or it is damaged at its start. In directories that are all new, its
+/// folder is made, before anything says that they belong to a cluster: a first start that comes to no end is told from a loss by that.
 ///
 /// Directories that Kafka has formatted, and in which no partition lies yet, begin a cluster, too. If one cannot
 /// be read, the metadata log may lie there, and whoever needs it says so. None begins while one of its directories cannot be used: what is
@@ -63,6 +65,7 @@ pub fn check_metadata_log(
         // One that cannot be read may belong to a cluster.
         found.unreadable.map_or(Ok(()), Err)?;
         paths.iter().try_for_each(|path| check_usable(disk, path))?;
+        paths.iter().try_for_each(|path| forget_checkpoint(disk, path, metadata_log))?;
         return make_folder(disk, settings, metadata_log);
     };
     if (found.is_formatted && !found.has_partitions) || found.unreadable.is_some() {
@@ -71,7 +74,7 @@ pub fn check_metadata_log(
     let (path, keys) = (path.display(), "log.dirs or metadata.log.dir");
     Err(LogError::Inconsistent(format!(
         "no log directory holds the metadata log {metadata_log}, yet {path} belongs to the cluster {cluster_id}: the directory that held it \
-         was emptied, is not mounted, or is no longer named; bring it back to {keys}. If it is lost for good, remove meta.properties from \
+         was emptied, is damaged, is not mounted, or is no longer named; bring it back to {keys}. If it is lost for good, remove meta.properties from \
          the log directories that are left: {WITHOUT_METADATA}"
     )))
 }
@@ -118,20 +121,47 @@ fn look<'a>(
     Ok(())
 }
 
-/// Whether nothing is left of a log that had records at the last checkpoint. A first start that was cut off has an empty one, of which no
-/// checkpoint says so.
+/// Whether nothing is left, or nothing sound at the start, of a log that had records at the last checkpoint: its recovery would cut all of it. A first
+/// start that was cut off has an empty one, of which no checkpoint says so.
 fn is_emptied(disk: &dyn Disk, directory: &Path, log: &TopicPartition) -> Result<bool, LogError> {
-    let entries = disk.list(&directory.join(log.to_string()))?;
+    let folder = directory.join(log.to_string());
+    let entries = disk.list(&folder)?;
     let is_segment = |name: &str| Path::new(name).extension().is_some_and(|suffix| suffix == LOG);
-    let first = file_name(Offset(0), LOG);
+    let segments = entries.iter().filter(|entry| is_segment(&entry.name));
     // Behind a snapshot, an empty segment may follow those that were removed.
-    if entries.iter().any(|entry| is_segment(&entry.name) && (entry.bytes > 0 || entry.name != first)) {
+    let is_left = match segments.map(|entry| &entry.name).min() {
+        Some(first) if *first == file_name(Offset(0), LOG) => begins_with_batch(disk, &folder.join(first))?,
+        first => first.is_some(),
+    };
+    if is_left {
         return Ok(false);
     }
     match offset_checkpoint::read(disk, &directory.join(RECOVERY_POINTS)) {
         Err(LogError::Malformed { .. }) => Ok(false),
         offsets => Ok(offsets?.get(log).is_some_and(|end| *end > Offset(0))),
     }
+}
+
+/// Whether the first batch of a segment is sound.
+fn begins_with_batch(disk: &dyn Disk, segment: &Path) -> Result<bool, LogError> {
+    let file = disk.open(segment, OpenMode::Read)?;
+    let mut beginning = vec![0; usize::try_from(file.bytes()?).unwrap_or(usize::MAX).min(METADATA_BATCH_BYTES_MAX)];
+    let read = file.read_at(0, &mut beginning)?;
+    beginning.truncate(read);
+    Ok(RecordBatch::parse(&beginning).is_ok_and(|(batch, _)| batch.crc_is_valid()))
+}
+
+/// Takes a metadata log that was given up out of a checkpoint, lest the one that begins now is taken for what is left of it.
+fn forget_checkpoint(disk: &dyn Disk, directory: &Path, metadata_log: &TopicPartition) -> Result<(), LogError> {
+    let path = directory.join(RECOVERY_POINTS);
+    let mut offsets = match offset_checkpoint::read(disk, &path) {
+        Err(LogError::Malformed { .. }) => return Ok(()),
+        offsets => offsets?,
+    };
+    if offsets.remove(metadata_log).is_some() {
+        offset_checkpoint::replace(disk, &path, &offsets)?;
+    }
+    Ok(())
 }
 
 /// Fails if a start cannot make the directory, or take its lock.

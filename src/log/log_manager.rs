@@ -23,7 +23,6 @@ use crate::log::settings::{LogManagerSettings, LogSettings};
 use crate::log::unified_log::{LogIdentity, UnifiedLog};
 use crate::marks::Mark;
 use crate::types::{Now, Offset, TopicId, TopicPartition};
-use crate::zoo::{self, Bug};
 
 type Logs = BTreeMap<TopicPartition, Arc<UnifiedLog>>;
 
@@ -241,9 +240,29 @@ impl LogManager {
         let directory = self.directories.iter().find(|directory| *directory.path == *self.settings.metadata_directory);
         // An empty one is made before a cluster begins, and says nothing of what other directories hold.
         let is_begun = self.get(partition).is_some_and(|log| log.log_end_offset() > Offset(0));
-        let nowhere_else = if is_begun { Ok(()) } else { self.check_nowhere_else(partition) };
-        let opened = nowhere_else.and_then(|()| self.create_in(directory, now, partition, topic_id, settings, false));
+        let may_begin = || self.check_readable(partition).and_then(|()| self.check_nowhere_else(partition));
+        let opened = if is_begun { Ok(()) } else { may_begin() };
+        let opened = opened.and_then(|()| self.create_in(directory, now, partition, topic_id, settings, false));
         opened.map_err(of_metadata_log)
+    }
+
+    /// Whether a cluster may begin with the logs at hand: what lies in a directory that is offline, or in files that could not be loaded, would be
+    /// no part of it, and be put aside when it is back.
+    pub fn check_complete(&self) -> Result<(), LogError> {
+        if let Some(directory) = self.directories.iter().find(|directory| !directory.is_online()) {
+            return Err(LogError::Inconsistent(format!(
+                "a cluster cannot begin while the log directory {} cannot be used: its partitions would be no part of it; bring it back, or \
+                 take it out of log.dirs",
+                directory.path.display()
+            )));
+        }
+        self.unreadable.keys().try_for_each(|partition| self.check_readable(partition))
+    }
+
+    fn check_readable(&self, partition: &TopicPartition) -> Result<(), LogError> {
+        let Some(UnreadableLog { log_directory, .. }) = self.unreadable.get(partition) else { return Ok(()) };
+        let (partition, directory) = (partition.clone(), log_directory.display().to_string());
+        Err(LogError::Unreadable { partition, directory })
     }
 
     /// In this directory, else in the one with the fewest logs.
@@ -264,10 +283,7 @@ impl LogManager {
         if !is_new {
             self.check_nowhere_else(partition)?;
         }
-        if let Some(UnreadableLog { log_directory, .. }) = self.unreadable.get(partition) {
-            let (partition, directory) = (partition.clone(), log_directory.display().to_string());
-            return Err(LogError::Unreadable { partition, directory });
-        }
+        self.check_readable(partition)?;
         self.deleted.move_again(Some(partition))?;
         let directory = directory.or_else(|| self.least_loaded(&logs)).ok_or(LogError::NoDirectory)?;
         let folder = directory.path.join(partition.to_string());
@@ -527,9 +543,7 @@ impl LogManager {
         let loaded = loader.load()?;
         let topic_id = match partition_metadata_file::read(&*self.disk, &folder) {
             // A power cut came before the first sync, or the disk refused the file when the log was made: nothing durable is in it.
-            Err(LogError::Malformed { .. })
-                if !directory.was_clean || loaded.end.offset == Offset(0) && !zoo::is(Bug::EmptyFolderMalformed) =>
-            {
+            Err(LogError::Malformed { .. }) if !directory.was_clean || loaded.end.offset == Offset(0) => {
                 Mark::TopicIdUnknown.reached();
                 None
             }

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::env::{Disk, DiskError};
-use crate::log::checkpoint_file::{NextText, format_checkpoint, read_checkpoint, write_beside};
+use crate::log::checkpoint_file::{NextText, format_checkpoint, read_checkpoint, replace_text, write_beside};
 use crate::log::error::LogError;
 use crate::types::{Offset, PartitionIndex, TopicPartition};
 
@@ -28,11 +28,20 @@ pub(super) fn read(disk: &dyn Disk, path: &Path) -> Result<Offsets, LogError> {
 
 /// Writes a checkpoint that is to take the place of the one at `path`.
 pub(super) fn write_next(disk: &dyn Disk, path: &Path, offsets: &Offsets) -> Result<NextText, DiskError> {
+    write_beside(disk, path, &text_of(offsets))
+}
+
+/// Replaces a checkpoint. Waits for the disk.
+pub(super) fn replace(disk: &dyn Disk, path: &Path, offsets: &Offsets) -> Result<(), LogError> {
+    replace_text(disk, path, &text_of(offsets))
+}
+
+fn text_of(offsets: &Offsets) -> String {
     let line = |(partition, offset): (&TopicPartition, &Offset)| {
         format!("{} {} {offset}", partition.topic, partition.partition)
     };
     let lines: Vec<String> = offsets.iter().map(line).collect();
-    write_beside(disk, path, &format_checkpoint(&lines))
+    format_checkpoint(&lines)
 }
 
 fn parse(line: &str) -> Option<(TopicPartition, Offset)> {

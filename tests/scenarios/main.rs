@@ -109,8 +109,9 @@ fn an_orderly_stop_answers_what_is_in_work() {
     create(&mut broker, &mut connection, "orders", &[]);
     let asked = broker.send(&mut connection, FETCH, &fetch_request("orders", 0, 60_000)).unwrap();
     broker.pass(Duration::from_secs(1));
+    let before = broker.now().instant;
     broker.stop().unwrap();
-    assert!(!broker.is_up());
+    assert!(!broker.is_up() && broker.now().instant < before.after(Duration::from_secs(1)));
     let answer = broker.receive(&mut connection, asked).unwrap();
     let response: FetchResponse<'_> = answer.read().unwrap();
     assert_eq!(response.responses[0].partitions[0].records, RecordsField::Bytes(b""));

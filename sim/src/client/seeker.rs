@@ -52,7 +52,8 @@ impl Seeker {
         let Ok(response) = ListOffsetsResponse::decode(&mut Decoder::new(body), version) else {
             return context.history.violate(Violation::UnreadableAnswer { client: self.client });
         };
-        let mut refused = None;
+        let is_patient = self.refusals <= REFUSALS_MAX;
+        let mut is_refused = false;
         for partition in partitions {
             let mut told = response.topics.iter().flat_map(|topic| &topic.partitions);
             let Some(found) = told.find(|found| found.partition_index == partition) else {
@@ -60,16 +61,15 @@ impl Seeker {
             };
             match ErrorCode::from_code(found.error_code) {
                 ErrorCode::None => context.history.sought(partition, timestamp, (found.offset, found.timestamp)),
-                error => refused = Some((partition, error)),
+                error => {
+                    is_refused = true;
+                    if !is_patient && !context.history.destroyed().is_touched(partition) {
+                        context.history.violate(Violation::NotSought { partition, error });
+                    }
+                }
             }
         }
-        let is_patient = self.refusals <= REFUSALS_MAX;
-        if let Some((partition, error)) = refused.filter(|_| !is_patient)
-            && !context.history.destroyed().is_touched(partition)
-        {
-            context.history.violate(Violation::NotSought { partition, error });
-        }
-        if refused.is_none() || !is_patient {
+        if !is_refused || !is_patient {
             (self.asked, self.refusals) = (None, 0);
             self.questions_left = self.questions_left.saturating_sub(1);
         } else {
