@@ -38,6 +38,7 @@ const AGREED: &[(&str, &str)] = &[
 const AGREED_FOR_TESTS: &[(&str, &str)] = &[
     ("allocation-counter", "the bound on memory while decoding is measured"),
     ("crc32c", "an independent CRC-32C"),
+    ("dhat", "what the threads of a whole broker allocate is counted"),
     ("java-properties", "an independent reader of properties files"),
     ("kafka-protocol", "an independent codec of Kafka's messages"),
     ("klamm-sim", "worlds for scenario tests and fuzz targets"),
