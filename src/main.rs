@@ -14,7 +14,7 @@ fn main() -> ExitCode {
     let configuration = match configuration {
         Ok(configuration) => configuration,
         Err(error) => {
-            eprintln!("klamm: {error}");
+            klamm::os::complain(&error);
             return ExitCode::from(2);
         }
     };
@@ -22,7 +22,7 @@ fn main() -> ExitCode {
     match klamm::os::run(configuration) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("klamm: {error}");
+            klamm::os::complain(&error);
             ExitCode::FAILURE
         }
     }

@@ -1,7 +1,8 @@
 //! Guided exploration: runs that go on from where something rare was reached, with another seed.
 //!
 //! What a run reached is a list of features, each with its time. A child is a run that has one of them: the same up to that time, then another
-//! seed's. The features that the fewest runs had are chosen, so that what is rare is looked at as often as what is not. One base seed is one
+//! seed's. The features that the fewest runs had are chosen, so that what is rare is looked at as often as what is not; who explores towards
+//! something goes on from the last stage that was reached as often (as IJON does, Aschermann et al. 2020). One base seed is one
 //! exploration, whoever carries it out. It must not know how a run works.
 
 use std::collections::BTreeMap;
@@ -16,6 +17,8 @@ use crate::sightings::Sighting;
 
 /// One of so many runs begins with a seed of its own.
 const FRESH_ONE_OF: u64 = 4;
+/// One of so many others goes on from the last stage that is known, if there are stages.
+const STAGED_ONE_OF: u64 = 2;
 /// Of so many features the rarest is chosen.
 const DRAWN_FEATURES: u64 = 16;
 /// So many runs of different seeds are kept for each feature.
@@ -29,7 +32,7 @@ const TURNS_MAX: usize = 8;
 pub enum Feature {
     /// A mark, in 4 to this power steps.
     Mark(Mark, u32),
-    /// A bug's situation of this number, after those before it.
+    /// The situation of this number on the way to where the exploration goes, after those before it.
     Stage(u32),
 }
 
@@ -55,6 +58,14 @@ impl Known {
         self.places.insert(behind, (Arc::clone(scenario), at));
         self.places.truncate(PLACES_MAX);
     }
+
+    fn place(&self, draw: Draw) -> Option<&(Arc<Scenario>, Instant)> {
+        choose(draw, &self.places)
+    }
+}
+
+fn choose<T>(draw: Draw, from: &[T]) -> Option<&T> {
+    from.get(usize::try_from(draw.below(from.len() as u64)).ok()?)
 }
 
 /// Makes scenarios, and learns from what they reach.
@@ -96,11 +107,15 @@ impl Explorer {
 
     /// A run that had a rare feature, and when it had it.
     fn parent(&self, draw: Draw) -> Option<&(Arc<Scenario>, Instant)> {
-        let number = |draw: Draw, count: usize| usize::try_from(draw.below(count as u64)).unwrap_or(0);
-        let drawn = (0..DRAWN_FEATURES).map(|index| number(draw.part(index), self.features.len()));
-        let drawn = drawn.filter_map(|index| self.known.get(self.features.get(index)?));
-        let rarest = drawn.min_by_key(|known| known.runs)?;
-        rarest.places.get(number(draw, rarest.places.len()))
+        let last_stage = self.known.range(Feature::Stage(0)..).next_back().map(|(_, known)| known);
+        let last_stage = last_stage.filter(|_| draw.part(DRAWN_FEATURES).below(STAGED_ONE_OF) == 0);
+        last_stage.or_else(|| self.rarest(draw))?.place(draw)
+    }
+
+    /// The rarest of some features.
+    fn rarest(&self, draw: Draw) -> Option<&Known> {
+        let drawn = (0..DRAWN_FEATURES).map(|index| choose(draw.part(index), &self.features));
+        drawn.filter_map(|feature| self.known.get(feature?)).min_by_key(|known| known.runs)
     }
 
     /// A scenario that was made here has had these features, each at this time first. Only as long as faults are about can another run go on from there.

@@ -50,7 +50,9 @@ impl From<&ReadError> for ErrorCode {
     fn from(error: &ReadError) -> ErrorCode {
         match error {
             ReadError::OffsetOutOfRange { .. } => ErrorCode::OffsetOutOfRange,
-            ReadError::Damaged { .. } | ReadError::Offline | ReadError::Disk(_) => ErrorCode::KafkaStorageError,
+            // Not a code that consumers take for a passing trouble: theirs would wait for ever and say nothing.
+            ReadError::Damaged { .. } => ErrorCode::CorruptMessage,
+            ReadError::Offline | ReadError::Disk(_) => ErrorCode::KafkaStorageError,
             ReadError::Deleted => ErrorCode::UnknownTopicOrPartition,
         }
     }

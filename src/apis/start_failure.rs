@@ -15,13 +15,13 @@ pub enum StartFailure {
         path: std::path::PathBuf,
     },
     /// A log directory or a log in it cannot be used.
-    #[error(transparent)]
+    #[error("{0}; `log.dirs` must name folders that this user may read and write, of one cluster and one node")]
     Log(LogError),
     /// A log cannot be read.
     #[error(transparent)]
     Read(#[from] ReadError),
     /// The disk failed.
-    #[error(transparent)]
+    #[error("{0}; `log.dirs` must name folders that this user may read and write")]
     Disk(#[from] DiskError),
     /// The metadata log holds something that cannot be applied.
     #[error("the metadata log cannot be replayed: {reason}")]

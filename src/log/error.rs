@@ -88,7 +88,7 @@ pub enum ReadError {
         /// The offset after the last.
         log_end: Offset,
     },
-    /// The bytes on disk are not those that were appended (Kafka: KAFKA_STORAGE_ERROR).
+    /// The bytes on disk are not those that were appended (Kafka: CORRUPT_MESSAGE).
     #[error("the batch with offset {offset}, at byte {position} of segment {segment}, is damaged")]
     Damaged {
         /// The first offset that cannot be served.

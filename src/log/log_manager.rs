@@ -139,7 +139,7 @@ impl LogManager {
             if was_clean || bytes == 0 {
                 tracing::info!(%directory, logs, segments, bytes, "logs are loaded");
             } else {
-                tracing::warn!(%directory, logs, segments, bytes, checked_bytes, "logs are loaded; the last end was not in order: they were checked from their recovery points on, and leader epochs rise");
+                tracing::warn!(%directory, logs, segments, bytes, checked_bytes, "logs are loaded; the last end was not in order: they were checked from the segments of their recovery points on, and leader epochs rise");
             }
         }
     }

@@ -2,6 +2,22 @@
 //!
 //! It must not decide anything: it only words.
 
+use crate::protocol::HeaderError;
+
+/// What a header that is refused looks like: each is told apart, so that a scanner does not hide a client that is too old.
+pub(crate) fn why_refused(error: &HeaderError<'_>) -> &'static str {
+    match error {
+        HeaderError::Malformed(_) => "a frame whose header is no request's",
+        HeaderError::UnknownApi(_) => "a request for an API that Kafka does not have",
+        HeaderError::UnservedApi { .. } => {
+            "a request for an API that is not served here: the client did not ask for ApiVersions"
+        }
+        HeaderError::UnsupportedVersion(_) => {
+            "a request in a version that is not served: the client is too old or too new"
+        }
+    }
+}
+
 /// What the first bytes of a connection look like. `prefix` are the four bytes that should have been a length.
 pub(crate) fn likely_cause(prefix: [u8; 4]) -> &'static str {
     match prefix {

@@ -4,11 +4,14 @@
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
+use std::os::fd::AsRawFd;
 
+use rustix::io::Errno;
 use socket2::{Domain, Protocol, Socket, Type};
 
 use crate::env::Listener;
 use crate::os::MioConnection;
+use crate::os::descriptor_limit::is_kept_for_files;
 
 /// Options of a listening socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,6 +54,9 @@ impl Listener for MioListener {
 
     fn accept(&mut self) -> io::Result<(MioConnection, SocketAddr)> {
         let (stream, peer) = self.listener.accept()?;
+        if is_kept_for_files(stream.as_raw_fd()) {
+            return Err(Errno::MFILE.into());
+        }
         Ok((MioConnection::new(stream), canonical(peer)))
     }
 
@@ -66,7 +72,7 @@ pub(super) fn canonical(address: SocketAddr) -> SocketAddr {
 
 /// Whether the machine lacks the address or its whole family, so that another address may still do.
 fn is_missing_family(error: &io::Error) -> bool {
-    let unsupported = error.raw_os_error() == Some(rustix::io::Errno::AFNOSUPPORT.raw_os_error());
+    let unsupported = error.raw_os_error() == Some(Errno::AFNOSUPPORT.raw_os_error());
     unsupported || error.kind() == io::ErrorKind::AddrNotAvailable
 }
 

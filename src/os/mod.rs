@@ -31,7 +31,7 @@ pub use mio_listener::{ListenOptions, MioListener};
 pub use mio_network::MioNetwork;
 pub use mio_selector::MioSelector;
 pub use parker::Parker;
-pub use process::{read_file, start_logging, variables};
+pub use process::{complain, read_file, start_logging, variables};
 pub use signals::{Signals, Wish};
 pub use start::run;
 pub use system_clock::SystemClock;

@@ -2,7 +2,8 @@
 //!
 //! It must not know what any of it means.
 
-use std::io::{self, IsTerminal};
+use std::fmt::Display;
+use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 
 use tracing_subscriber::filter::LevelFilter;
@@ -22,7 +23,16 @@ pub fn read_file(path: &Path) -> io::Result<Vec<u8>> {
 }
 
 /// Sends log lines of this level and above to the standard output, as Kafka does; with colours on a terminal.
+///
+/// A line that cannot be written (its reader has gone, its disk is full) is lost, and nothing else: the library would tell the standard error of it, which
+/// is often the same place, and a thread that cannot write there panics.
 pub fn start_logging(level: &str) {
     let level: LevelFilter = level.parse().unwrap_or(LevelFilter::INFO);
-    tracing_subscriber::fmt().with_max_level(level).with_target(false).with_ansi(io::stdout().is_terminal()).init();
+    let lines = tracing_subscriber::fmt().with_max_level(level).with_target(false).log_internal_errors(false);
+    lines.with_ansi(io::stdout().is_terminal()).init();
+}
+
+/// Tells whoever started the process why it ends, if anybody can be told.
+pub fn complain(reason: &dyn Display) {
+    let _ = writeln!(io::stderr(), "klamm: {reason}");
 }

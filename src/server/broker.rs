@@ -114,15 +114,32 @@ impl<S: Selector> Broker<S> {
         Ending { apis: Arc::clone(&self.apis), delivery, metrics: Arc::clone(&self.metrics) }
     }
 
-    /// Loads logs and metadata, binds the listeners and makes the roles.
+    /// Loads logs and metadata, binds the listeners and makes the roles. If it cannot listen, what it has loaded is closed in order.
     pub fn start<N: Network<Selector = S>>(
         fixed: StaticConfig,
         now: Now,
         environment: BrokerEnvironment<'_, N>,
     ) -> Result<Broker<S>, StartError> {
-        let BrokerEnvironment { network, disk, clock, seed, wakers, quantum, backlog_tolerated } = environment;
-        let api_wakers = ApiWakers { flusher: wakers.flusher, expiry: wakers.expiry };
-        let apis = Arc::new(KafkaApis::start(fixed, now, disk, seed, api_wakers)?);
+        let api_wakers = ApiWakers {
+            flusher: Arc::clone(&environment.wakers.flusher),
+            expiry: Arc::clone(&environment.wakers.expiry),
+        };
+        let disk = Arc::clone(&environment.disk);
+        let apis = Arc::new(KafkaApis::start(fixed, now, disk, environment.seed, api_wakers)?);
+        Broker::around(Arc::clone(&apis), environment).inspect_err(|_| {
+            // Nobody was served: the next start, with the port free or the name mended, need not check every log.
+            if let Err(error) = apis.shut_down() {
+                tracing::error!(%error, "the logs could not be closed in order; they are checked at the next start");
+            }
+        })
+    }
+
+    /// Binds the listeners and makes the roles.
+    fn around<N: Network<Selector = S>>(
+        apis: Arc<KafkaApis>,
+        environment: BrokerEnvironment<'_, N>,
+    ) -> Result<Broker<S>, StartError> {
+        let BrokerEnvironment { network, clock, wakers, quantum, backlog_tolerated, .. } = environment;
         let settings = apis.settings();
         let opening = open_listeners(&settings.network, network)?;
         let metrics = Arc::new(RequestMetrics::new());

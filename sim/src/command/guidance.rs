@@ -56,7 +56,7 @@ impl Measure {
             println!("{trial:>6} {guided:>9} {random:>9}");
             all.push((guided, random));
         }
-        conclude(&all)
+        conclude(&all, self.runs)
     }
 
     /// How soon bugs that need five situations in a row show.
@@ -75,7 +75,7 @@ impl Measure {
             println!("{number:>6} {guided:>9} {random:>9}  {}", names.join(", "));
             all.push((guided, random));
         }
-        conclude(&all)
+        conclude(&all, self.runs)
     }
 
     fn moderate_marks(&self) -> Vec<Mark> {
@@ -125,10 +125,16 @@ impl Measure {
     }
 }
 
-/// One line: the sums, and how they compare.
-fn conclude(all: &[(u64, u64)]) -> Exit {
-    let (guided, random) = all.iter().fold((0, 0), |sum, found| (sum.0 + found.0, sum.1 + found.1));
+/// One line: the sums, and how they compare. A bug that nobody found in `runs` compares nothing.
+fn conclude(all: &[(u64, u64)], runs: u64) -> Exit {
+    let found = all.iter().filter(|(guided, random)| *guided <= runs || *random <= runs);
+    let (guided, random) = found.clone().fold((0, 0), |sum, found| (sum.0 + found.0, sum.1 + found.1));
     let tenths = (random * 10).checked_div(guided).unwrap_or(0);
-    println!("guided={guided} random={random}: {}.{} times fewer runs", tenths / 10, tenths % 10);
+    let (found, all) = (found.count(), all.len());
+    println!(
+        "found={found} of {all} guided={guided} random={random}: {}.{} times fewer runs",
+        tenths / 10,
+        tenths % 10
+    );
     Exit::Ok
 }

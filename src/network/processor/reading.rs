@@ -12,7 +12,7 @@ use crate::limits::READ_BUDGET_BYTES;
 use crate::marks::Mark;
 use crate::network::channel_table::connection_id;
 use crate::network::kafka_channel::{InFlight, PeerState, Stage};
-use crate::network::likely_cause::{evidence, likely_cause};
+use crate::network::likely_cause::{evidence, likely_cause, why_refused};
 use crate::network::network_receive::Received;
 use crate::network::request::Request;
 use crate::protocol::{ApiKey, Decoder, HeaderError, RequestHeader};
@@ -116,7 +116,7 @@ impl<S: Selector> Processor<S> {
                 Mark::BadHeader.reached();
                 let detail = format!("a frame of {} bytes: {error}", frame.len());
                 self.shared.pool.give_back(frame.len());
-                return self.close_stranger(token, now, "a frame whose header is no request's", &detail);
+                return self.close_stranger(token, now, why_refused(&error), &detail);
             }
         };
         let body_at = frame.len() - decoder.remaining();
