@@ -7,7 +7,7 @@ import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 
-from harness import files
+from harness import files, group, member
 
 
 async def create(broker, name, partitions=1):
@@ -17,10 +17,10 @@ async def create(broker, name, partitions=1):
     await admin.close()
 
 
-async def produce(broker, topic, values, **config):
+async def produce(broker, topic, values, partition=0, **config):
     producer = AIOKafkaProducer(bootstrap_servers=broker.address, linger_ms=5, **config)
     await producer.start()
-    sent = [await producer.send(topic, value, key=b"%d" % n, partition=0) for n, value in enumerate(values)]
+    sent = [await producer.send(topic, value, key=b"%d" % n, partition=partition) for n, value in enumerate(values)]
     offsets = [(await acknowledged).offset for acknowledged in sent]
     await producer.stop()
     return offsets
@@ -59,37 +59,55 @@ def test_an_idempotent_producer_delivers_once_and_in_order(broker, name):
     asyncio.run(scenario())
 
 
-def test_a_group_rebalances_with_two_members_and_its_offsets_stay(broker, name):
-    async def member():
-        consumer = AIOKafkaConsumer(name, bootstrap_servers=broker.address, group_id=name, auto_offset_reset="earliest",
-                                    heartbeat_interval_ms=300, session_timeout_ms=10000)
-        await consumer.start()
-        return consumer
+class Member(member.Member):
+    """Each has an event loop of its own. Assignments are asked for."""
 
-    async def shared(consumers, sizes):
-        async with asyncio.timeout(30):
-            while sorted(len(c.assignment()) for c in consumers) != sizes:
-                await asyncio.gather(*(c.getmany(timeout_ms=100) for c in consumers))
+    def __init__(self, broker, group, topic):
+        self.loop = asyncio.Runner()
+        super().__init__(self.loop.run(joined(broker, group, topic)))
+        self.start()
 
-    async def scenario():
-        await create(broker, name, 4)
-        await produce(broker, name, [b"%d" % n for n in range(100)])
-        first = await member()
-        await shared([first], [4])
-        second = await member()
-        await shared([first, second], [2, 2])
-        await second.stop()
-        await shared([first], [4])
-        await first.seek_to_beginning()
-        seen = 0
-        async with asyncio.timeout(30):
-            while seen < 100:
-                seen += sum(len(records) for records in (await first.getmany(timeout_ms=200)).values())
-        await first.commit()
-        assert await first.committed(TopicPartition(name, 0)) == 100
-        await first.stop()
+    def read_some(self):
+        for records in self.loop.run(self.consumer.getmany(timeout_ms=100)).values():
+            self.values += [record.value for record in records]
+        self.assigned = {partition.partition for partition in self.consumer.assignment()}
 
-    asyncio.run(scenario())
+    def close(self):
+        self.loop.run(self.consumer.stop())
+        self.loop.close()
+
+
+async def joined(broker, group, topic, **config):
+    consumer = AIOKafkaConsumer(topic, bootstrap_servers=broker.address, group_id=group, auto_offset_reset="earliest",
+                                heartbeat_interval_ms=300, session_timeout_ms=10000, **config)
+    await consumer.start()
+    return consumer
+
+
+def test_a_group_rebalances_with_two_and_three_members(broker, name):
+    sent = [b"%d" % n for n in range(60)]
+    asyncio.run(create(broker, name, 6))
+    with group.of_three(lambda: Member(broker, name, name)) as members:
+        for partition in range(6):
+            asyncio.run(produce(broker, name, sent[partition::6], partition=partition))
+        group.read_once(members, sent)
+
+
+def test_a_group_goes_on_after_a_restart(own_broker, name, binary_file):
+    data = binary_file.read_bytes()
+    values = files.pieces(data)
+
+    async def read_and_commit(count):
+        consumer = await joined(own_broker, name, name, enable_auto_commit=False)
+        records = [await asyncio.wait_for(consumer.getone(), 30) for _ in range(count)]
+        await consumer.commit()
+        assert await consumer.committed(TopicPartition(name, 0)) == records[-1].offset + 1
+        await consumer.stop()
+        return b"".join(record.value for record in records)
+
+    asyncio.run(create(own_broker, name))
+    asyncio.run(produce(own_broker, name, values))
+    group.goes_on_after_a_restart(own_broker, data, len(values), lambda count: asyncio.run(read_and_commit(count)))
 
 
 def test_the_release_under_test_is_the_one_that_was_asked_for(wanted_release):

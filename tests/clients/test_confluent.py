@@ -7,7 +7,7 @@ import pytest
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import (AdminClient, ConfigResource, NewPartitions, NewTopic)
 
-from harness import files, member
+from harness import files, group, member
 from harness.waiting import until
 
 CODECS = ["none", "gzip", "snappy", "lz4", "zstd"]
@@ -192,28 +192,13 @@ class Member(member.Member):
 @pytest.mark.parametrize("strategy", ["range", "roundrobin", "cooperative-sticky"])
 def test_a_group_rebalances_with_two_and_three_members(broker, name, strategy):
     create(broker, name, 6)
-    config = {"partition.assignment.strategy": strategy}
-    members = [Member(broker, name, name, **config)]
-
-    def shared(sizes):
-        return (sorted(len(m.assigned) for m in members) == sizes and
-                set().union(*(m.assigned for m in members)) == set(range(6)))
-
-    until("one member has all", lambda: shared([6]), 30)
-    members.append(Member(broker, name, name, **config))
-    until("two members share", lambda: shared([3, 3]), 30)
-    members.append(Member(broker, name, name, **config))
-    until("three members share", lambda: shared([2, 2, 2]), 30)
-    producer = Producer({"bootstrap.servers": broker.address})
-    sent = [b"%d" % n for n in range(60)]
-    for number, value in enumerate(sent):
-        producer.produce(name, value, partition=number % 6)
-    producer.flush(30)
-    until("all was read once", lambda: sorted(v for m in members for v in m.values) == sorted(sent), 30)
-    members.pop(0).leave()
-    until("the two that are left share", lambda: shared([3, 3]), 30)
-    for member in members:
-        member.leave()
+    with group.of_three(lambda: Member(broker, name, name, **{"partition.assignment.strategy": strategy})) as members:
+        producer = Producer({"bootstrap.servers": broker.address})
+        sent = [b"%d" % n for n in range(60)]
+        for number, value in enumerate(sent):
+            producer.produce(name, value, partition=number % 6)
+        producer.flush(30)
+        group.read_once(members, sent)
 
 
 def test_a_static_member_comes_back_without_a_rebalance(broker, name):

@@ -7,7 +7,7 @@ from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, OffsetAndMetad
 from kafka.admin import NewTopic
 from kafka.errors import TopicAlreadyExistsError
 
-from harness import files, member
+from harness import files, group, member
 from harness.waiting import until
 
 
@@ -119,28 +119,14 @@ class Member(member.Member):
 
 def test_a_group_rebalances_with_two_and_three_members(broker, name):
     create(broker, name, 6).close()
-    members = [Member(broker, name, name)]
-
-    def shared(sizes):
-        return (sorted(len(m.assigned) for m in members) == sizes and
-                set().union(*(m.assigned for m in members)) == set(range(6)))
-
-    until("one member has all", lambda: shared([6]))
-    members.append(Member(broker, name, name))
-    until("two members share", lambda: shared([3, 3]))
-    members.append(Member(broker, name, name))
-    until("three members share", lambda: shared([2, 2, 2]))
-    producer = KafkaProducer(bootstrap_servers=broker.address)
-    sent = [b"%d" % n for n in range(60)]
-    for number, value in enumerate(sent):
-        producer.send(name, value, partition=number % 6)
-    producer.flush()
-    producer.close()
-    until("all was read once", lambda: sorted(v for m in members for v in m.values) == sorted(sent))
-    members.pop(0).leave()
-    until("the two that are left share", lambda: shared([3, 3]))
-    for member in members:
-        member.leave()
+    with group.of_three(lambda: Member(broker, name, name)) as members:
+        producer = KafkaProducer(bootstrap_servers=broker.address)
+        sent = [b"%d" % n for n in range(60)]
+        for number, value in enumerate(sent):
+            producer.send(name, value, partition=number % 6)
+        producer.flush()
+        producer.close()
+        group.read_once(members, sent)
 
 
 def test_records_and_committed_offsets_survive_a_restart(own_broker, name):

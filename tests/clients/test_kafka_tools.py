@@ -3,10 +3,13 @@
 import json
 import re
 import subprocess
+import uuid
 
 import pytest
 
+from harness import group
 from harness import kafka_tools as tools
+from harness import member
 from harness.files import sha256
 from harness.waiting import until
 
@@ -115,22 +118,22 @@ def test_groups_are_listed_described_reset_and_deleted(at, name):
     create(at, name)
     tools.run("console-producer", *at, "--topic", name, stdin=b"".join(b"%d\n" % n for n in range(20)))
     tools.run("console-consumer", *at, "--topic", name, "--group", name, "--from-beginning", "--max-messages", 20, "--timeout-ms", 30000)
-    group = ("--group", name)
+    which = ("--group", name)
 
     def row():
-        lines = tools.text("consumer-groups", *at, "--describe", *group).splitlines()
+        lines = tools.text("consumer-groups", *at, "--describe", *which).splitlines()
         return next(line.split()[1:6] for line in lines if line.startswith(name))
 
     assert name in tools.text("consumer-groups", *at, "--list").split()
     assert row() == [name, "0", "20", "20", "0"]
-    state = tools.text("consumer-groups", *at, "--describe", *group, "--state")
+    state = tools.text("consumer-groups", *at, "--describe", *which, "--state")
     assert re.search(rf"^{name}\s+\S+ +\(1\)\s+.*\bEmpty\b", state, re.M), state
-    tools.run("consumer-groups", *at, "--reset-offsets", *group, "--topic", name, "--to-offset", 5, "--execute")
+    tools.run("consumer-groups", *at, "--reset-offsets", *which, "--topic", name, "--to-offset", 5, "--execute")
     assert row() == [name, "0", "5", "20", "15"]
-    rest = tools.run("console-consumer", *at, "--topic", name, *group, "--max-messages", 15, "--timeout-ms", 30000).stdout
+    rest = tools.run("console-consumer", *at, "--topic", name, *which, "--max-messages", 15, "--timeout-ms", 30000).stdout
     assert rest == b"".join(b"%d\n" % n for n in range(5, 20))
-    tools.run("consumer-groups", *at, "--delete-offsets", *group, "--topic", name)
-    tools.run("consumer-groups", *at, "--delete", *group)
+    tools.run("consumer-groups", *at, "--delete-offsets", *which, "--topic", name)
+    tools.run("consumer-groups", *at, "--delete", *which)
     assert name not in tools.text("consumer-groups", *at, "--list").split()
 
 
@@ -156,18 +159,17 @@ def test_verifiable_producer_and_consumer_agree_on_every_record(at, name):
     assert all(e["success"] for e in got if e["name"] == "offsets_committed")
 
 
-class VerifiableConsumer:
-    """A running verifiable-consumer; its events go to a file."""
+class VerifiableConsumer(member.Program):
+    """A running verifiable-consumer."""
 
-    def __init__(self, at, group, topic, folder, number):
-        self.file = folder / f"{group}-{number}.jsonl"
-        command = tools.command("verifiable-consumer", *at, "--topic", topic, "--group-id", group, "--session-timeout", 10000,
-                                "--verbose", "--reset-policy", "earliest")
-        self.process = subprocess.Popen(command, stdout=open(self.file, "wb"), stderr=subprocess.DEVNULL)
+    def __init__(self, at, group, topic, folder):
+        super().__init__(tools.command("verifiable-consumer", *at, "--topic", topic, "--group-id", group, "--session-timeout", 10000,
+                                       "--verbose", "--reset-policy", "earliest"), folder, f"{group}-{uuid.uuid4().hex[:8]}")
 
     def events(self):
-        return events(self.file.read_text())
+        return events(self.output.read_text())
 
+    @property
     def assigned(self):
         now = []
         for event in self.events():
@@ -177,36 +179,26 @@ class VerifiableConsumer:
                 now = []
         return now
 
-    def stop(self):
-        self.process.terminate()
-        self.process.wait(30)
+    @property
+    def values(self):
+        return [int(event["value"]) for event in self.events() if event["name"] == "record_data"]
 
 
 def test_verifiable_consumers_rebalance_with_two_and_three_members(at, name, folder):
     create(at, name, 6)
-    members = []
-
-    def shared(sizes):
-        owned = [m.assigned() for m in members]
-        return sorted(map(len, owned)) == sizes and sorted(sum(owned, [])) == list(range(6))
-
-    try:
-        for number, sizes in enumerate(([6], [3, 3], [2, 2, 2])):
-            members.append(VerifiableConsumer(at, name, name, folder, number))
-            until(f"{number + 1} members share", lambda: shared(sizes), 40)
+    with group.of_three(lambda: VerifiableConsumer(at, name, name, folder)) as members:
         tools.run("verifiable-producer", *at, "--topic", name, "--max-messages", 600, "--throughput", -1)
-
-        def read():
-            return sorted(int(e["value"]) for m in members for e in m.events() if e["name"] == "record_data")
-
-        until("all was read once", lambda: read() == list(range(600)), 30)
+        group.read_once(members, range(600))
         described = tools.text("consumer-groups", *at, "--describe", "--group", name, "--members", "--verbose")
         assert len(re.findall(rf"^{name} .* 2 ", described, re.M)) == 3, described
-        members.pop(0).stop()
-        until("the two that are left share", lambda: shared([3, 3]), 40)
-    finally:
-        for member in members:
-            member.stop()
+
+
+def test_a_group_of_console_consumers_goes_on_after_a_restart(own_broker, name, text_file):
+    at = ("--bootstrap-server", own_broker.address)
+    data = text_file.read_bytes()
+    tools.run("console-producer", *at, "--topic", name, stdin=data)
+    group.goes_on_after_a_restart(own_broker, data, len(data.splitlines()), lambda count: tools.run(
+        "console-consumer", *at, "--topic", name, "--group", name, "--from-beginning", "--max-messages", count, "--timeout-ms", 30000).stdout)
 
 
 def test_offsets_record_deletion_and_log_folders(broker, at, name, folder):

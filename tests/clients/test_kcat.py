@@ -1,10 +1,15 @@
-"""kcat (Debian's 1.7.1, librdkafka 2.0.2): metadata listing, and a file through every compression kind."""
+"""kcat (Debian's 1.7.1, librdkafka 2.0.2): metadata listing, a file through every compression kind, and balanced groups."""
 
 import json
+import re
 import subprocess
+import uuid
 
 import pytest
 
+from harness import group
+from harness import kafka_tools as tools
+from harness import member
 from harness.files import sha256
 
 
@@ -65,3 +70,37 @@ def test_a_group_reads_everything_once(broker, name, text_file):
     read = ("-b", broker.address, "-G", f"group-{name}", "-X", "auto.offset.reset=earliest", "-q", "-e", name)
     assert sha256(kcat(*read)) == sha256(text_file.read_bytes())
     assert kcat(*read) == b""
+
+
+class Member(member.Program):
+    """A running `kcat -G`. It tells what it is assigned, and what is taken from it, on standard error."""
+
+    def __init__(self, broker, group, topic, folder):
+        super().__init__(["kcat", "-b", broker.address, "-G", group, "-X", "auto.offset.reset=earliest", "-X", "heartbeat.interval.ms=300",
+                          "-u", topic], folder, f"{group}-{uuid.uuid4().hex[:8]}")
+
+    @property
+    def assigned(self):
+        rebalances = re.findall(r"rebalanced \(memberid [^)]*\): (assigned|revoked): (.*)", self.errors.read_text())
+        what, partitions = rebalances[-1] if rebalances else ("revoked", "")
+        return [int(number) for number in re.findall(r"\[(\d+)\]", partitions)] if what == "assigned" else []
+
+    @property
+    def values(self):
+        return self.output.read_bytes().splitlines()
+
+
+def test_a_balanced_group_rebalances_with_two_and_three_members(broker, name, folder):
+    tools.run("topics", "--bootstrap-server", broker.address, "--create", "--topic", name, "--partitions", 6)
+    sent = [b"%d" % n for n in range(60)]
+    with group.of_three(lambda: Member(broker, name, name, folder)) as members:
+        for partition in range(6):
+            kcat("-b", broker.address, "-P", "-t", name, "-p", str(partition), stdin=b"\n".join(sent[partition::6]))
+        group.read_once(members, sent)
+
+
+def test_a_balanced_group_goes_on_after_a_restart(own_broker, name, text_file):
+    data = text_file.read_bytes()
+    kcat("-b", own_broker.address, "-P", "-t", name, "-l", str(text_file))
+    group.goes_on_after_a_restart(own_broker, data, len(data.splitlines()), lambda count: kcat(
+        "-b", own_broker.address, "-G", name, "-X", "auto.offset.reset=earliest", "-q", "-c", str(count), name))

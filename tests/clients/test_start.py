@@ -1,13 +1,17 @@
 """How the broker is started: the ways in which Kafka's own start script and image are configured, and clear refusals."""
 
+import pathlib
+import re
 import socket
 import subprocess
 import time
 
 import pytest
+from kafka.protocol.admin import DescribeClusterRequest
+from kafka.protocol.metadata import FindCoordinatorRequest, MetadataRequest
 
 from harness import broker as brokers
-from harness import places
+from harness import places, wire
 from harness.waiting import until
 
 pytestmark = pytest.mark.skipif(brokers.chosen() != "klamm", reason="the start of another broker is not under test")
@@ -94,6 +98,31 @@ def test_environment_variables_as_the_image_takes_them_start_it(tmp_path, ports)
         running.answers(ports[0])
 
 
+def test_each_listener_answers_with_its_own_advertised_address():
+    inside, outside = brokers.free_ports(2)
+    broker = brokers.Broker("listeners", properties={
+        "listeners": f"INSIDE://127.0.0.1:{inside},OUTSIDE://127.0.0.1:{outside}",
+        "advertised.listeners": "INSIDE://inside.test:1001,OUTSIDE://outside.test:1002",
+        "listener.security.protocol.map": "INSIDE:PLAINTEXT,OUTSIDE:PLAINTEXT",
+        "inter.broker.listener.name": "INSIDE",
+    })
+    broker.port = inside
+    with broker:
+        for port, advertised in ((inside, ("inside.test", 1001)), (outside, ("outside.test", 1002))):
+            with wire.Connection(port) as connection:
+                [member] = connection.ask(MetadataRequest(topics=[], allow_auto_topic_creation=False), 4).brokers
+                coordinator = connection.ask(FindCoordinatorRequest(key="group", key_type=0), 2)
+                [several] = connection.ask(FindCoordinatorRequest(key_type=0, coordinator_keys=["group"]), 4).coordinators
+                [described] = connection.ask(DescribeClusterRequest(include_cluster_authorized_operations=False), 0).brokers
+            assert [(one.host, one.port) for one in (member, coordinator, several, described)] == [advertised] * 4
+
+
+def test_the_soft_limit_of_descriptors_is_raised_to_the_hard_one():
+    with brokers.Broker("descriptors", wrap=["prlimit", "--nofile=100:300"]) as broker:
+        limits = pathlib.Path(f"/proc/{broker.pid}/limits").read_text()
+    assert re.search(r"^Max open files +300 +300 ", limits, re.M), limits
+
+
 def test_an_unknown_key_is_refused_by_name_with_the_nearest_one(tmp_path):
     file = tmp_path / "server.properties"
     file.write_text("log.retention.hour=1\n")
@@ -113,6 +142,24 @@ def test_a_port_in_use_is_refused_in_one_sentence(tmp_path):
         with Running("--override", f"listeners=PLAINTEXT://127.0.0.1:{taken.getsockname()[1]}", "--override", f"log.dirs={tmp_path}/data", folder=tmp_path) as running:
             code, output = running.ends()
     assert code != 0 and "listeners" in output and "panicked" not in output, output
+
+
+def test_a_start_that_fails_for_its_port_leaves_the_last_end_in_order():
+    with brokers.Broker("port") as broker:
+        with wire.Connection(broker.port) as connection:
+            connection.create("kept")
+            connection.produce("kept", b"x")
+        broker.stop()
+        with socket.create_server(("127.0.0.1", broker.port)):
+            broker.spawn()
+            assert broker.process.wait(20) == 1, broker.log_tail()
+        broker.process = None
+        assert (broker.data / ".kafka_cleanshutdown").exists(), broker.log_tail()
+        broker.start()
+        last = broker.log_file.read_text().split("---- start 3\n")[1]
+        assert "logs are loaded" in last and "the last end was not in order" not in last, last
+        with wire.Connection(broker.port) as connection:
+            assert connection.read("kept") == {0: b"x"}
 
 
 def test_a_folder_in_use_by_another_broker_is_refused(tmp_path, ports):

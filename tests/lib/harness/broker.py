@@ -158,9 +158,9 @@ class Broker:
         return self
 
     def stop(self, seconds=60.0):
-        """SIGTERM and wait: a clean end."""
+        """SIGTERM and wait: a clean end. Returns the exit code."""
         if self.kind == "given" or self.process is None:
-            return
+            return None
         self.process.send_signal(signal.SIGTERM)
         try:
             code = self.process.wait(seconds)
@@ -169,6 +169,7 @@ class Broker:
             raise AssertionError(f"the broker did not end within {seconds} s of SIGTERM:\n{self.log_tail()}") from None
         self.process = None
         assert code in (0, 143), f"the broker ended with {code} after SIGTERM:\n{self.log_tail()}"
+        return code
 
     def kill(self):
         """SIGKILL: nothing is flushed, nothing is said."""

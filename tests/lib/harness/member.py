@@ -1,5 +1,6 @@
-"""A consumer of a group in a thread of its own that keeps polling, whatever its library; each library's test says how to poll."""
+"""A member of a consumer group that keeps reading, as a thread or as a program, whatever the client; each client's test says how."""
 
+import subprocess
 import threading
 
 
@@ -15,11 +16,14 @@ class Member(threading.Thread):
         """Polls once, and keeps values and assignment."""
         raise NotImplementedError
 
+    def close(self):
+        self.consumer.close()
+
     def run(self):
         try:
             while not self.stopping.is_set():
                 self.read_some()
-            self.consumer.close()
+            self.close()
         except Exception as failure:  # shown by leave()
             self.failure = failure
 
@@ -28,3 +32,16 @@ class Member(threading.Thread):
         self.join(30)
         assert self.failure is None, self.failure
         assert not self.is_alive()
+
+
+class Program:
+    """The same of a program that ends in order at SIGTERM; what it says goes to files. A test's own class gives `assigned` and `values`."""
+
+    def __init__(self, command, folder, name):
+        self.output, self.errors = folder / f"{name}.out", folder / f"{name}.err"
+        with open(self.output, "wb") as output, open(self.errors, "wb") as errors:
+            self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=errors)
+
+    def leave(self):
+        self.process.terminate()
+        self.process.wait(30)
