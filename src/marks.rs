@@ -141,6 +141,10 @@ marks! {
     PartitionWithoutLog;
     /// A partition that had no log is tried again, and gets one.
     PartitionGetsLog;
+    /// A partition's log is made in another directory than the first, which refused it.
+    MadeElsewhere;
+    /// A start finds an empty folder of a partition that lies in another directory.
+    LeftOverGivesWay;
     /// A coordinator is asked while a decision of its is not durable.
     NotWrittenYet;
     /// What a coordinator decided is not durable in time, and those who wait are told so.

@@ -164,11 +164,29 @@ bugs! {
         FailedBatchForgotten = "failed batch is forgotten";
         /// A partition whose log could not be made gets none until the next start.
         MissingLogStays = "missing log is not tried again";
+        /// A cluster begins on directories whose metadata are in one that is missing.
+        MetadataLossUnseen = "lost metadata begin a cluster";
+        /// A partition whose log lies in a directory that cannot be used begins anew in another one.
+        LogBegunElsewhere = "partition of a missing directory begins anew";
+        /// A directory that cannot be used keeps all others from being used.
+        DirectoryTakesAll = "one directory takes all down";
+        /// A directory that somebody has removed stays in use.
+        RemovedDirectoryUnseen = "removed directory stays in use";
+        /// A new partition makes a directory anew that somebody has removed, so that nobody notices.
+        RemovedDirectoryRemade = "creation makes a removed directory anew";
+        /// Of a directory that could not be read for a moment nobody remembers that the metadata may lie there.
+        UnreadableForgotten = "unreadable directory is forgotten";
+        /// The empty folder that a refused creation has left counts as a second log of its partition.
+        LeftOverFolderIsTwin = "left-over folder counts as a log";
+        /// The empty folder that a refused creation has left is served while its partition lies in a directory that is missing.
+        LeftOverFolderTaken = "left-over folder is served";
         /// A transaction that is open at a start stays open.
         OpenTransactionStays = "open transaction stays open";
     }
     /// What a request means.
     Protocol = "protocol" {
+        /// A partition that has no log is said not to exist.
+        NoLogIsUnknown = "partition without a log is unknown";
         /// A retry is recognised only if it is the producer's last batch.
         DedupKeepsLastSequence = "dedup keeps only last sequence";
         /// A recognised retry is answered with the offset of the log's end.

@@ -13,7 +13,7 @@ use klamm::protocol::{ApiKey, DecodeError, Decoder, Message, encode_request};
 use klamm::server::StartError;
 use klamm::types::{Instant, Now};
 
-use crate::broker_machine::{BrokerMachine, Layout};
+use crate::broker_machine::{BrokerMachine, Layout, LogDirectories};
 use crate::client_socket::ClientSocket;
 use crate::panics::Panic;
 use crate::scheduler::{Party, Scheduler};
@@ -125,7 +125,14 @@ impl Broker {
     fn with_scheduler(options: WorldOptions, settings: &[&str], scheduler: Scheduler) -> Result<Broker, BrokerError> {
         let sources = Sources::new().with_overrides(settings.iter().chain(&FIXED).copied());
         let config = StaticConfig::from_sources(&sources)?;
-        let layout = Layout { closes_idle: false, config, handlers: HANDLERS, handlers_beside: true, quantum: QUANTUM };
+        let layout = Layout {
+            closes_idle: false,
+            config,
+            directories: LogDirectories::default(),
+            handlers: HANDLERS,
+            handlers_beside: true,
+            quantum: QUANTUM,
+        };
         let world = World::new(options);
         let mut broker = Broker { world, layout, machine: None, scheduler, connections: 0 };
         broker.restart()?;

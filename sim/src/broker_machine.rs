@@ -3,9 +3,10 @@
 //! It must not know clients or what is checked.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use klamm::config::StaticConfig;
+use klamm::config::{Sources, StaticConfig};
 use klamm::env::Wake;
 use klamm::server::{Broker, BrokerEnvironment, Ending, RoleWakers, StartError};
 
@@ -24,6 +25,8 @@ use klamm::types::Instant;
 #[derive(Clone, Debug)]
 pub(crate) struct Layout {
     pub(crate) config: StaticConfig,
+    /// Where logs lie.
+    pub(crate) directories: LogDirectories,
     /// Handlers in the pool.
     pub(crate) handlers: usize,
     /// Whether each Processor's driver steps a handler too; else all requests go through the pool.
@@ -32,6 +35,36 @@ pub(crate) struct Layout {
     pub(crate) quantum: usize,
     /// Whether connections that are idle for some hundred milliseconds are closed.
     pub(crate) closes_idle: bool,
+}
+
+/// Where the logs of a run lie.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct LogDirectories {
+    pub(crate) paths: Vec<PathBuf>,
+    /// Each is a disk of its own.
+    pub(crate) are_disks: bool,
+    /// The settings of the broker without them.
+    pub(crate) settings: Vec<String>,
+}
+
+impl LogDirectories {
+    /// The broker's settings.
+    pub(crate) fn config(&self) -> StaticConfig {
+        let paths: Vec<String> = self.paths.iter().map(|path| path.display().to_string()).collect();
+        let log_dirs = format!("log.dirs={}", paths.join(","));
+        let sources = Sources::new().with_overrides(self.settings.iter().chain([&log_dirs]).map(String::as_str));
+        StaticConfig::from_sources(&sources).expect("the simulator's settings are valid")
+    }
+}
+
+impl Layout {
+    /// An operator names the log directories anew.
+    pub(crate) fn name_directories(&mut self, paths: Vec<PathBuf>) {
+        if self.directories.paths != paths {
+            self.directories.paths = paths;
+            self.config = self.directories.config();
+        }
+    }
 }
 
 /// A broker that is up.

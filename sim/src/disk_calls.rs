@@ -30,6 +30,7 @@ pub(crate) fn dead(operation: &'static str, path: &Path) -> DiskError {
 impl Kernel {
     pub(crate) fn open(&mut self, path: &Path, mode: OpenMode) -> Result<NodeId, DiskError> {
         let entity = entity_of(path);
+        self.check_disk("open", path)?;
         if self.fault(Site::OpenFails, entity).is_some() {
             return Err(failure("open", path, errno::EMFILE));
         }
@@ -68,7 +69,9 @@ impl Kernel {
             return Err(dead("append", path));
         }
         let total: u64 = pieces.iter().map(|piece| piece.len() as u64).sum();
-        let entity = self.disk.file(node).expect("an open file has a node").entity;
+        let inode = self.disk.file(node).expect("an open file has a node");
+        let (entity, volume) = (inode.entity, inode.volume);
+        self.strike_disk(path);
         self.check_mount("append", path)?;
         self.wait_for_disk(entity);
         let (limit, error) = self.take_append(path, entity, total);
@@ -92,7 +95,7 @@ impl Kernel {
             inode.append(taken);
             inode.modified = wall;
         }
-        self.disk.used = self.disk.used.saturating_add(limit);
+        self.disk.volumes[volume].used = self.disk.volumes[volume].used.saturating_add(limit);
         error.map_or(Ok(()), Err)
     }
 
@@ -101,7 +104,7 @@ impl Kernel {
             return Err(dead("truncate", path));
         }
         let inode = self.disk.file(node).expect("an open file has a node");
-        let (entity, before) = (inode.entity, inode.data.len() as u64);
+        let (entity, volume, before) = (inode.entity, inode.volume, inode.data.len() as u64);
         self.check_mount("truncate", path)?;
         if self.fault(Site::TruncateFails, entity).is_some() {
             return Err(failure("truncate", path, errno::EIO));
@@ -115,7 +118,8 @@ impl Kernel {
         }
         let length = usize::try_from(bytes).unwrap_or(usize::MAX);
         self.disk.file(node).expect("an open file has a node").truncate(length);
-        self.disk.used = self.disk.used.saturating_sub(before).saturating_add(bytes);
+        let volume = &mut self.disk.volumes[volume];
+        volume.used = volume.used.saturating_sub(before).saturating_add(bytes);
         for covered in self.disk.deferred.values_mut().flatten().filter(|covered| covered.node == node) {
             covered.cut |= length < covered.bytes;
             covered.bytes = covered.bytes.min(length);

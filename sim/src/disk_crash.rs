@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 
 use crate::disk_state::{EntryChange, Node, NodeId, ROOT};
+use crate::disk_volumes::Volume;
 use crate::flaw::Flaw;
 use crate::inode::{Inode, SECTOR_BYTES};
 use crate::kernel::Kernel;
@@ -56,7 +57,7 @@ impl Kernel {
     pub(crate) fn disk_power_fails(&mut self) {
         self.cache_forgets();
         // The next start of the machine mounts it anew; that of a process does not.
-        self.disk.read_only_until = None;
+        self.disk.volumes.iter_mut().for_each(|volume| volume.read_only_until = None);
         let nodes: Vec<NodeId> = self.disk.nodes.keys().copied().collect();
         for node in &nodes {
             self.crash_file(*node);
@@ -163,7 +164,9 @@ impl Kernel {
     }
 
     fn forget_unreachable(&mut self) {
-        let reachable: BTreeSet<NodeId> = self.disk.below(ROOT).into_iter().collect();
+        let away = self.disk.volumes.iter().filter_map(Volume::away);
+        let roots = [ROOT].into_iter().chain(away);
+        let reachable: BTreeSet<NodeId> = roots.flat_map(|root| self.disk.below(root)).collect();
         self.disk.nodes.retain(|node, _| reachable.contains(node));
         self.disk.paths.retain(|node, _| reachable.contains(node));
         let mut links = std::collections::BTreeMap::<NodeId, u32>::new();
@@ -172,11 +175,11 @@ impl Kernel {
                 directory.entries.values().for_each(|entry| *links.entry(*entry).or_default() += 1);
             }
         }
-        self.disk.used = 0;
+        self.disk.volumes.iter_mut().for_each(|volume| volume.used = 0);
         for (id, node) in &mut self.disk.nodes {
             if let Node::File(inode) = node {
                 inode.links = links.get(id).copied().unwrap_or(0);
-                self.disk.used += inode.data.len() as u64;
+                self.disk.volumes[inode.volume].used += inode.data.len() as u64;
             }
         }
     }

@@ -22,7 +22,8 @@ const MILLISECOND: u64 = 1_000_000;
 impl Kernel {
     /// Whether the file system may be changed at all.
     pub(crate) fn check_mount(&mut self, operation: &'static str, path: &Path) -> Result<(), DiskError> {
-        match self.disk.read_only_until {
+        self.check_changeable(operation, path)?;
+        match self.disk.volumes[self.disk.volume_of(path)].read_only_until {
             Some(until) if self.now < until && !self.flawed(Flaw::ReadOnlyTakesChanges) => {
                 Err(failure(operation, path, errno::EROFS))
             }
@@ -32,8 +33,9 @@ impl Kernel {
 
     /// Whether there may be a new entry.
     pub(crate) fn check_entry(&mut self, path: &Path, entity: u64) -> Result<(), DiskError> {
-        self.space_changes(entity);
-        let is_full = self.disk.used >= self.disk.capacity && !self.flawed(Flaw::SpaceNeverEnds);
+        self.space_changes(path, entity);
+        let volume = &self.disk.volumes[self.disk.volume_of(path)];
+        let is_full = volume.used >= volume.capacity && !self.flawed(Flaw::SpaceNeverEnds);
         if is_full || self.fault(Site::EntryFull, entity).is_some() {
             return Err(DiskError::Full { path: path.to_path_buf() });
         }
@@ -42,9 +44,10 @@ impl Kernel {
 
     /// How many of `total` bytes an append takes, and why not all.
     pub(crate) fn take_append(&mut self, path: &Path, entity: u64, total: u64) -> (u64, Option<DiskError>) {
-        self.space_changes(entity);
+        self.space_changes(path, entity);
         let full = || DiskError::Full { path: path.to_path_buf() };
-        let room = self.disk.capacity.saturating_sub(self.disk.used);
+        let number = self.disk.volume_of(path);
+        let room = self.disk.volumes[number].capacity.saturating_sub(self.disk.volumes[number].used);
         if let Some(draw) = self.fault(Site::AppendFull, entity) {
             return (draw.below(total), Some(full()));
         }
@@ -63,20 +66,23 @@ impl Kernel {
             return (draw.below(total), Some(DiskError::Io { operation: "append", path, source: error }));
         }
         if let Some(draw) = self.fault(Site::ReadOnlyRemount, entity) {
-            self.disk.read_only_until = Some(Instant(self.now.0 + draw.exponential(300 * MILLISECOND)));
+            let until = Instant(self.now.0 + draw.exponential(300 * MILLISECOND));
+            self.disk.volumes[number].read_only_until = Some(until);
             return (draw.part(0).below(total), Some(failure("append", path, errno::EROFS)));
         }
         (total, None)
     }
 
     /// Others fill the disk, and make room.
-    pub(crate) fn space_changes(&mut self, entity: u64) {
-        if self.disk.capacity == WIDE_BYTES {
+    pub(crate) fn space_changes(&mut self, path: &Path, entity: u64) {
+        let number = self.disk.volume_of(path);
+        if self.disk.volumes[number].capacity == WIDE_BYTES {
             if let Some(draw) = self.fault(Site::SpaceEnds, entity) {
-                self.disk.capacity = self.disk.used + draw.below(LEFT_BYTES_MAX);
+                let volume = &mut self.disk.volumes[number];
+                volume.capacity = volume.used + draw.below(LEFT_BYTES_MAX);
             }
         } else if self.fault(Site::SpaceReturns, entity).is_some() {
-            self.disk.capacity = WIDE_BYTES;
+            self.disk.volumes[number].capacity = WIDE_BYTES;
         }
     }
 

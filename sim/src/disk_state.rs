@@ -5,10 +5,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use klamm::types::Instant;
-
 use crate::disk_medium::Backup;
-use crate::disk_space::WIDE_BYTES;
+use crate::disk_volumes::Volume;
 use crate::inode::Inode;
 use crate::ledger::Ledger;
 
@@ -86,8 +84,12 @@ pub(crate) struct DiskState {
     next_node: NodeId,
     pub(crate) locks: BTreeMap<PathBuf, u64>,
     pub(crate) next_lock: u64,
-    pub(crate) capacity: u64,
-    pub(crate) used: u64,
+    /// The disk of everything first, then those of log directories.
+    pub(crate) volumes: Vec<Volume>,
+    /// The log directories, as an operator names them.
+    pub(crate) log_directories: Vec<PathBuf>,
+    /// Whole disks may be gone: all of them are in use.
+    pub(crate) may_go_missing: bool,
     /// Directories whose sync of everything below failed in this process.
     pub(crate) poisoned: BTreeSet<PathBuf>,
     pub(crate) deferred: BTreeMap<u64, Vec<Covered>>,
@@ -98,8 +100,6 @@ pub(crate) struct DiskState {
     pub(crate) is_fragile: fn(&Path) -> bool,
     pub(crate) backups: BTreeMap<NodeId, Backup>,
     pub(crate) ledger: Ledger,
-    /// Until when nothing can be changed.
-    pub(crate) read_only_until: Option<Instant>,
 }
 
 impl Default for DiskState {
@@ -110,8 +110,9 @@ impl Default for DiskState {
             next_node: ROOT + 1,
             locks: BTreeMap::new(),
             next_lock: 0,
-            capacity: WIDE_BYTES,
-            used: 0,
+            volumes: vec![Volume::at(Path::new("/"))],
+            log_directories: Vec::new(),
+            may_go_missing: false,
             poisoned: BTreeSet::new(),
             deferred: BTreeMap::new(),
             next_deferred: 0,
@@ -119,7 +120,6 @@ impl Default for DiskState {
             is_fragile: |_| false,
             backups: BTreeMap::new(),
             ledger: Ledger::default(),
-            read_only_until: None,
         }
     }
 }
@@ -169,11 +169,11 @@ impl DiskState {
     pub(crate) fn make(&mut self, parent: NodeId, name: &str, path: &Path, is_directory: bool) -> NodeId {
         let node = self.next_node;
         self.next_node += 1;
-        let (entity, is_fragile) = (entity_of(path), (self.is_fragile)(path));
+        let (entity, is_fragile, volume) = (entity_of(path), (self.is_fragile)(path), self.volume_of(path));
         let value = if is_directory {
             Node::Directory(Directory { entity, is_fragile, ..Directory::default() })
         } else {
-            Node::File(Inode { entity, is_fragile, links: 1, ..Inode::default() })
+            Node::File(Inode { entity, volume, is_fragile, links: 1, ..Inode::default() })
         };
         self.nodes.insert(node, value);
         self.paths.insert(node, path.to_path_buf());
@@ -198,8 +198,8 @@ impl DiskState {
             && inode.links == 0
             && inode.handles == 0
         {
-            let bytes = inode.data.len() as u64;
-            self.used = self.used.saturating_sub(bytes);
+            let (volume, bytes) = (inode.volume, inode.data.len() as u64);
+            self.volumes[volume].used = self.volumes[volume].used.saturating_sub(bytes);
             self.forget_if_gone(node);
         }
     }

@@ -32,6 +32,8 @@ pub(crate) struct Blemish {
 pub(crate) struct Inode {
     /// The name by which chance knows it, from the path at which it was made.
     pub(crate) entity: u64,
+    /// The disk on which it lies.
+    pub(crate) volume: usize,
     pub(crate) data: Vec<u8>,
     /// How much of `data`, from its start, is durable.
     pub(crate) shared: usize,

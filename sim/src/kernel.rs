@@ -128,6 +128,7 @@ impl Kernel {
             Crash::Process => self.disk_process_dies(),
             Crash::Power => self.disk_power_fails(),
         }
+        self.disks_come_and_go();
         self.boot += 1;
         self.crash_before = None;
     }

@@ -32,6 +32,7 @@ mod disk_crash;
 mod disk_medium;
 mod disk_space;
 mod disk_state;
+mod disk_volumes;
 mod errno;
 mod flaw;
 mod flight;

@@ -3,12 +3,12 @@
 //! It must not know how any of that is carried out.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
-use klamm::config::{Sources, StaticConfig};
 use klamm::record::CompressionType;
 use klamm::types::Instant;
 
-use crate::broker_machine::Layout;
+use crate::broker_machine::{Layout, LogDirectories};
 use crate::checker::Acks;
 use crate::client::{AdminProfile, ConsumerProfile, ExaminerProfile, GroupMemberProfile, Habits, ProducerProfile};
 use crate::keyed::{Draw, Site, draw_config};
@@ -16,12 +16,16 @@ use crate::reduction::{Reduction, Simple};
 use crate::scenario::{Profile, Scenario};
 use crate::world::Crash;
 
+/// The first log directory, in which the metadata lie.
+pub(crate) const METADATA_DIRECTORY: &str = "/data";
 /// The client that sends garbage.
 pub(crate) const GARBAGE: u32 = 150;
 /// The client that knows what it must be told.
 const EXAMINER: u32 = 180;
 /// The client that looks records up by their time, at the end.
 pub(crate) const LAST_SEEKER: u32 = 203;
+/// The client that looks whether a directory that was removed is offline.
+pub(crate) const WATCHER: u32 = 204;
 /// What is added to the number of a client for each turn of the run before it came.
 const TURN_CLIENTS: u32 = 1_000;
 /// Operations of a client in a short run, at most.
@@ -132,7 +136,8 @@ impl Plan {
         // From 1 on, so that the names of a client and of a connection, which begins with its client's, never meet.
         let producers = u32::try_from(draw.part(0).between(1, 3)).unwrap_or(1);
         let consumers = draw.part(1).between(1, 2);
-        let layout = layout(seed, reduction, has_sound_network);
+        let directories = if profile == Profile::Short { Vec::new() } else { more_directories(seed, reduction) };
+        let layout = layout(seed, reduction, has_sound_network, directories);
         let has_little_memory = layout.config.get("queued.max.request.bytes").is_some();
         let has_early_upkeep = layout.config.get("log.initial.task.delay.ms").is_some();
         let has_garbage = has_little_memory || draw.part(2).happens(500_000);
@@ -263,8 +268,15 @@ fn one_of<T: Copy>(draw: Draw, choices: &[T]) -> T {
     choices[usize::try_from(draw.below(choices.len() as u64)).unwrap_or(0)]
 }
 
+/// The log directories beside the first: none in most runs.
+fn more_directories(seed: u64, reduction: &Reduction) -> Vec<PathBuf> {
+    let draw = draw_config(seed, Site::BrokerLayout, 1);
+    let count = if reduction.has(Simple::OneDirectory) { 0 } else { one_of(draw, &[0, 0, 0, 1, 2]) };
+    ["/data2", "/data3"].into_iter().take(count).map(PathBuf::from).collect()
+}
+
 /// How the broker of this seed is laid out. Limits are small, so that they are reached.
-fn layout(seed: u64, reduction: &Reduction, has_sound_network: bool) -> Layout {
+fn layout(seed: u64, reduction: &Reduction, has_sound_network: bool, more_directories: Vec<PathBuf>) -> Layout {
     let draw = draw_config(seed, Site::BrokerLayout, 0);
     let has = |simple| reduction.has(simple);
     let handlers = if has(Simple::OneHandler) { 1 } else { draw.part(1).between(1, 3) };
@@ -274,7 +286,6 @@ fn layout(seed: u64, reduction: &Reduction, has_sound_network: bool) -> Layout {
     let index = if has(Simple::UsualSegments) { 4_096 } else { one_of(draw.part(6), &[0, 100, 4_096]) };
     let mut overrides = vec![
         "listeners=PLAINTEXT://10.1.0.1:9092".to_string(),
-        "log.dirs=/data".to_string(),
         "socket.request.max.bytes=20000".to_string(),
         format!("num.network.threads={processors}"),
         format!("num.io.threads={handlers}"),
@@ -302,9 +313,12 @@ fn layout(seed: u64, reduction: &Reduction, has_sound_network: bool) -> Layout {
     }
     let wanted = some.iter().filter(|(_, _, simple)| !has(*simple));
     overrides.extend(wanted.filter_map(|(key, value, _)| value.map(|value| format!("{key}={value}"))));
-    let sources = Sources::new().with_overrides(overrides.iter().map(String::as_str));
+    let paths: Vec<PathBuf> = [PathBuf::from(METADATA_DIRECTORY)].into_iter().chain(more_directories).collect();
+    let are_disks = paths.len() > 1 && draw.part(11).happens(750_000);
+    let directories = LogDirectories { paths, are_disks, settings: overrides };
     Layout {
-        config: StaticConfig::from_sources(&sources).expect("the simulator's settings are valid"),
+        config: directories.config(),
+        directories,
         handlers: usize::try_from(handlers).unwrap_or(1),
         handlers_beside: draw.part(4).happens(500_000) && !has(Simple::OnlyThePool),
         quantum: if has(Simple::WholeSteps) { usize::MAX } else { one_of(draw.part(5), &[1, 2, usize::MAX]) },

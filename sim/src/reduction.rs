@@ -54,6 +54,8 @@ simplifications! {
     OneHandler;
     /// Processors step no handler: every request goes through the pool.
     OnlyThePool;
+    /// There is one log directory.
+    OneDirectory;
     /// New topics have one partition.
     OnePartition;
     /// The request queue has its usual length.

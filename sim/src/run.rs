@@ -16,11 +16,12 @@ use klamm::types::Instant;
 use self::faults_so_far::{FaultsSoFar, is_fragile, takes_partitions_offline};
 use crate::broker_machine::BrokerMachine;
 use crate::checker::{History, Violation};
-use crate::client::{Admin, Client, Consumer, Examiner, Garbage, GroupMember, Producer, Seeker};
+use crate::client::{Admin, Client, Consumer, Examiner, Garbage, GroupMember, Producer, Seeker, Watcher};
 use crate::clock_faults::ClockFaults;
+use crate::disk_volumes::Filled;
 use crate::heritage;
 use crate::keyed::{Fired, Site};
-use crate::plan::{Ending, GARBAGE, LAST_SEEKER, Plan, last_admin, last_consumer, last_member};
+use crate::plan::{Ending, GARBAGE, LAST_SEEKER, Plan, WATCHER, last_admin, last_consumer, last_member};
 use crate::reduction::Simple;
 use crate::scenario::Scenario;
 use crate::scheduler::{Party, Scheduler};
@@ -31,6 +32,10 @@ use crate::world::{Crash, World, WorldOptions};
 
 const TOPIC: &str = "events";
 const SECOND: u64 = 1_000_000_000;
+/// No topic has more partitions.
+const PARTITIONS_MAX: i32 = 3;
+/// How long somebody looks whether a directory that was removed is offline.
+const WATCH_NS_MAX: u64 = 4 * SECOND;
 /// In the calm phase every request is answered within so much simulated time. What was slow on its way may still take its time.
 const ANSWER_NS_MAX: u64 = 45 * SECOND;
 /// The calm phase must end within so much simulated time.
@@ -127,6 +132,8 @@ struct Run {
     scheduler: Scheduler,
     is_calm: bool,
     faults: FaultsSoFar,
+    /// The broker has been up once.
+    is_established: bool,
     /// The broker has started since faults are over.
     is_fresh: bool,
     /// When the present phase began.
@@ -190,6 +197,7 @@ impl Run {
             scheduler: if is_in_turn { Scheduler::in_turn(seed) } else { Scheduler::new(seed) },
             is_calm: false,
             faults: FaultsSoFar::default(),
+            is_established: false,
             is_fresh: false,
             phase_began: Instant(0),
             armed: None,
@@ -211,6 +219,8 @@ impl Run {
             plan,
         };
         run.world.set_fragile(is_fragile);
+        let directories = &run.plan.layout.directories;
+        run.world.set_log_directories(&directories.paths, directories.are_disks);
         if let Some(descriptors) = run.plan.descriptors_max {
             run.world.set_descriptors_max(descriptors);
         }
@@ -327,19 +337,48 @@ impl Run {
 
     /// Faults end, and the machine is healed. A disk that has failed needs the broker to start again, as an operator would see to.
     fn end_chaos(&mut self) {
-        let needs_restart = self.world.fired().iter().any(|fault| takes_partitions_offline(fault.site));
+        self.look_for_removed();
         self.go_through(self.plan.end_of_chaos);
+        let has_struck = self.world.fired().iter().any(|fault| takes_partitions_offline(fault.site));
         self.calm_down();
+        // A start goes on without one directory of several, be it for what struck long before: a bad sector, or a disk that was full.
+        let may_lack_directory = self.plan.layout.directories.paths.len() > 1;
+        if may_lack_directory {
+            self.world.replace_bad_sectors();
+        }
         // What struck the last start may have left a partition as it leaves one later.
         let has_struck_start =
             self.world.fired_since(self.faults_before).iter().any(|fault| takes_partitions_offline(fault.site));
-        if has_struck_start || needs_restart && self.plan.end_of_chaos == Ending::Nothing {
+        if has_struck_start || has_struck && (may_lack_directory || self.plan.end_of_chaos == Ending::Nothing) {
             self.go_through(Ending::Crash(Crash::Process));
         }
         if self.broker.is_none() {
             self.start();
         }
         self.wake_all();
+    }
+
+    /// A log directory that somebody has removed under the broker is offline within a second or so.
+    fn look_for_removed(&mut self) {
+        let began = self.world.now().instant;
+        if self.is_over || self.is_calm || !self.has_removed_directory() {
+            return;
+        }
+        self.seat("watcher", WATCHER, Box::new(Watcher::new(WATCHER, TOPIC)));
+        let is_done = |run: &Run| {
+            let watches = |seat: &Seat| seat.number == WATCHER && !seat.client.is_done();
+            run.is_calm || !run.has_removed_directory() || !run.clients.iter().any(watches)
+        };
+        self.until(Instant(began.0.saturating_add(WATCH_NS_MAX)), is_done);
+        self.clients.retain(|seat| seat.number != WATCHER);
+    }
+
+    fn has_removed_directory(&self) -> bool {
+        let is_unseen = |partition| {
+            let name = format!("{TOPIC}-{partition}");
+            self.world.unseen_since(Filled { name: &name, kind: ".log" }).is_some()
+        };
+        (0..PARTITIONS_MAX).any(is_unseen)
     }
 
     fn calm_down(&mut self) {

@@ -10,6 +10,7 @@ use klamm::types::Instant;
 
 use crate::disk_calls::{dead, failure, not_found};
 use crate::disk_state::{Node, entity_of};
+use crate::disk_volumes::MAIN;
 use crate::errno;
 use crate::flaw::Flaw;
 use crate::kernel::{Kernel, Shared};
@@ -110,7 +111,7 @@ impl SimDisk {
 
     /// How many bytes fit on the disk from now on.
     pub fn set_capacity(&self, bytes: u64) {
-        self.shared.lock().disk.capacity = bytes;
+        self.shared.lock().disk.volumes[MAIN].capacity = bytes;
     }
 
     /// What readers see of a file, for oracles.
@@ -160,6 +161,7 @@ impl Disk for SimDisk {
 
     fn list(&self, directory: &Path) -> Result<Vec<DiskEntry>, DiskError> {
         let mut kernel = self.kernel_with_descriptor("list", directory)?;
+        kernel.check_disk("list", directory)?;
         let node = kernel.disk.lookup(directory).ok_or_else(|| not_found(directory))?;
         let entries =
             kernel.disk.directory(node).ok_or_else(|| failure("list", directory, errno::ENOTDIR))?.entries.clone();
@@ -224,6 +226,7 @@ impl Disk for SimDisk {
             return Ok(());
         }
         let node = kernel.disk.lookup(path).ok_or_else(|| not_found(path))?;
+        kernel.check_disk("sync directory", path)?;
         let directory = kernel.disk.directory(node).ok_or_else(|| failure("sync directory", path, errno::ENOTDIR))?;
         let (entity, changes) = (directory.entity, directory.pending.len());
         if !kernel.lives_to_next_effect() {
@@ -244,7 +247,11 @@ impl Disk for SimDisk {
         if kernel.disk.is_poisoned(root) {
             return Err(DiskError::Poisoned { path: root.to_path_buf() });
         }
-        let node = kernel.disk.lookup(root).ok_or_else(|| not_found(root))?;
+        // The root of a log directory was opened when its lock was taken, and is synced wherever it is now.
+        let opened =
+            || kernel.disk.unseen(root).filter(|_| kernel.disk.locks.keys().any(|lock| lock.starts_with(root)));
+        let node = kernel.disk.lookup(root).or_else(opened).ok_or_else(|| not_found(root))?;
+        kernel.check_changeable("sync all", root)?;
         let entity = entity_of(root);
         if !kernel.lives_to_next_effect() {
             return Err(dead("sync all", root));
@@ -269,21 +276,23 @@ impl Disk for SimDisk {
     fn free_bytes(&self, root: &Path) -> Result<u64, DiskError> {
         let mut kernel = self.kernel("free space", root)?;
         kernel.disk.lookup(root).ok_or_else(|| not_found(root))?;
-        kernel.space_changes(entity_of(root));
+        kernel.space_changes(root, entity_of(root));
+        let volume = &kernel.disk.volumes[kernel.disk.volume_of(root)];
         if kernel.flawed(Flaw::FreeBytesConstant) || kernel.flawed(Flaw::MoreFreeThanTotal) {
-            return Ok(kernel.disk.capacity);
+            return Ok(volume.capacity);
         }
-        Ok(kernel.disk.capacity.saturating_sub(kernel.disk.used))
+        Ok(volume.capacity.saturating_sub(volume.used))
     }
 
     fn total_bytes(&self, root: &Path) -> Result<u64, DiskError> {
         let kernel = self.shared.lock();
         kernel.disk.lookup(root).ok_or_else(|| not_found(root))?;
-        Ok(kernel.disk.capacity)
+        Ok(kernel.disk.volumes[kernel.disk.volume_of(root)].capacity)
     }
 
     fn lock(&self, path: &Path) -> Result<Box<dyn DiskLock>, DiskError> {
         let mut kernel = self.kernel_with_descriptor("lock", path)?;
+        kernel.check_changeable("lock", path)?;
         if kernel.disk.lookup(path).is_none() {
             let (parent, name) = kernel.disk.parent(path).ok_or_else(|| not_found(path))?;
             kernel.note(TraceKind::Entry, entity_of(path), 1);

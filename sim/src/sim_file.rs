@@ -105,6 +105,7 @@ impl DiskFile for SimFile {
 
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize, DiskError> {
         self.with("read", |kernel| {
+            kernel.check_disk("read", &self.path)?;
             let shift = u64::from(kernel.flawed(Flaw::ReadShifted));
             let entity = kernel.disk.file(self.node).expect("`with` has looked").entity;
             kernel.wait_for_disk(entity);
@@ -181,7 +182,7 @@ impl DiskFile for SimFile {
             let inode = kernel.disk.file(self.node).filter(|_| boot == self.boot);
             let inode = inode.ok_or_else(|| io::Error::from_raw_os_error(errno::EBADF))?;
             let entity = inode.entity;
-            if kernel.fault(Site::ReadFails, entity).is_some() {
+            if kernel.check_disk("send", &self.path).is_err() || kernel.fault(Site::ReadFails, entity).is_some() {
                 return Err(io::Error::from_raw_os_error(errno::EIO));
             }
             let inode = kernel.disk.file(self.node).expect("the file was there a moment ago");

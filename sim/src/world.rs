@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddr;
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use klamm::types::{Instant, Now};
@@ -14,6 +14,7 @@ use klamm::types::{Instant, Now};
 use crate::client_socket::ClientSocket;
 use crate::disk_space::WIDE_BYTES;
 use crate::disk_state::entity_of;
+use crate::disk_volumes::{Filled, Volume};
 use crate::flaw::Flaw;
 use crate::kernel::{Kernel, Shared};
 use crate::keyed::{Chance, Draw, Fired, Key, Overrides, Select, Site, SiteKind, Swarm};
@@ -263,8 +264,10 @@ impl World {
         kernel.chance.calm_down();
         kernel.crash_before = None;
         kernel.descriptors.heal();
-        kernel.disk.capacity = WIDE_BYTES;
-        kernel.disk.read_only_until = None;
+        kernel.mend_disks();
+        for volume in &mut kernel.disk.volumes {
+            (volume.capacity, volume.read_only_until) = (WIDE_BYTES, None);
+        }
         kernel.heal_network();
     }
 
@@ -283,10 +286,55 @@ impl World {
         self.shared.lock().remap_sectors()
     }
 
-    /// Whether no broker can start on this disk: it is nearly full, or mounted read-only.
-    pub fn is_disk_closed(&self) -> bool {
+    /// Whether nobody can work on the disk of this directory: it is nearly full, or mounted read-only.
+    pub fn is_disk_closed(&self, directory: &Path) -> bool {
         let kernel = self.shared.lock();
-        kernel.disk.capacity < WIDE_BYTES || kernel.disk.read_only_until.is_some_and(|until| kernel.now < until)
+        let volume = kernel.disk.at_home(directory);
+        volume.capacity < WIDE_BYTES || volume.read_only_until.is_some_and(|until| kernel.now < until)
+    }
+
+    /// Names the log directories; if they are disks of their own, each of them may fail as a whole.
+    pub fn set_log_directories(&self, directories: &[PathBuf], are_disks: bool) {
+        let mut kernel = self.shared.lock();
+        kernel.disk.log_directories = directories.to_vec();
+        if are_disks {
+            kernel.disk.volumes.extend(directories.iter().map(|directory| Volume::at(directory)));
+        }
+    }
+
+    /// The log directories as an operator names them now: a disk that came back while another directory was in its place has a new name.
+    pub fn log_directories(&self) -> Vec<PathBuf> {
+        self.shared.lock().disk.log_directories.clone()
+    }
+
+    /// All log directories are in use: from now on a whole one may be gone.
+    pub fn let_disks_go_missing(&self) {
+        self.shared.lock().disk.may_go_missing = true;
+    }
+
+    /// Whether something is wrong with a whole disk.
+    pub fn has_disk_trouble(&self) -> bool {
+        self.shared.lock().disk.has_trouble()
+    }
+
+    /// Whether something is wrong with the whole disk that was mounted here first.
+    pub fn is_disk_in_trouble(&self, directory: &Path) -> bool {
+        self.shared.lock().disk.is_in_trouble(directory)
+    }
+
+    /// An operator mends all whole disks, and brings back those that are away.
+    pub fn mend_disks(&self) {
+        self.shared.lock().mend_disks();
+    }
+
+    /// Since when the log directory with this folder is nowhere to be seen, if that is so.
+    pub(crate) fn unseen_since(&self, folder: Filled<'_>) -> Option<Instant> {
+        self.shared.lock().disk.unseen_since(folder)
+    }
+
+    /// Whether this folder lies on a disk with which nothing was ever wrong as a whole.
+    pub(crate) fn is_on_sound_disk(&self, folder: Filled<'_>) -> bool {
+        self.shared.lock().disk.is_sound(folder)
     }
 
     /// How many sockets the broker may hold; beyond that, accepting fails with `EMFILE`.

@@ -144,7 +144,7 @@ fn is_given_up(settings: &Settings, id: TopicId) -> bool {
 
 /// The ids of directories that the cluster knows and this start does not find, unless they were given up: one is not mounted, was left out of the
 /// settings, or is new where another was. What lies there is not served, and nothing begins anew in its place. One is not missed, and is forgotten,
-/// if every partition has its log: then nothing can lie there.
+/// if every partition has its log: then nothing can lie there. An empty log that knows no topic does not count.
 fn missing_directories(
     image: &MetadataImage,
     known: &[TopicId],
@@ -155,7 +155,8 @@ fn missing_directories(
     let is_missing = |id: &&TopicId| !present.contains(id) && !is_given_up(settings, **id);
     let missing: Vec<TopicId> = known.iter().filter(is_missing).copied().collect();
     let has_log = |topic: &TopicImage, partition: PartitionIndex| {
-        manager.get(&TopicPartition { topic: Arc::clone(&topic.name), partition }).is_some()
+        let log = manager.get(&TopicPartition { topic: Arc::clone(&topic.name), partition });
+        log.is_some_and(|log| log.is_claimed() || zoo::is(Bug::LeftOverFolderTaken))
     };
     if image.topics().all(|topic| topic.partitions.keys().all(|partition| has_log(topic, *partition))) {
         return Vec::new();

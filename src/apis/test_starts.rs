@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::test_apis::{TestApis, batch};
 use crate::env::Disk;
+use crate::error_code::ErrorCode;
 use crate::log::FetchIsolation;
 use crate::log::tests::memory_disk::MemoryDisk;
 use crate::metadata::{MetadataRecord, encode_batch};
@@ -239,6 +240,31 @@ fn nothing_begins_anew_in_place_of_what_lies_in_a_directory_that_is_broken() {
     assert!((0..4).all(|index| apis.log("b", index).log_end_offset().0 == 0), "new topics find their place");
     let apis = apis.restarted_with(TWO_DIRECTORIES, |_| {});
     assert_eq!(records(&apis), [Some(1); 4], "it is back");
+}
+
+#[test]
+fn a_partition_in_a_directory_that_is_broken_cannot_be_served_and_is_not_unknown() {
+    let apis = in_two_directories();
+    let apis = apis.restarted_with(TWO_DIRECTORIES, |disk| disk.faults.break_at("/other"));
+    let errors = |topic: &str| -> Vec<Option<ErrorCode>> {
+        (0..5).map(|index| apis.apis.partition(topic, PartitionIndex(index)).err()).collect()
+    };
+    let lost = errors("a").iter().filter(|error| **error == Some(ErrorCode::KafkaStorageError)).count();
+    assert_eq!((lost, errors("a")[4]), (2, Some(ErrorCode::UnknownTopicOrPartition)));
+    assert_eq!(errors("b"), [Some(ErrorCode::UnknownTopicOrPartition); 5]);
+}
+
+#[test]
+fn an_empty_folder_that_a_refused_creation_has_left_is_not_served_in_place_of_a_log_in_a_missing_directory() {
+    let apis = in_two_directories();
+    let lost = (0..4).find(|index| apis.log("a", *index).directory().starts_with("/other")).unwrap();
+    let left_over = PathBuf::from(format!("/data/a-{lost}"));
+    let mut apis = apis.restarted_with(&["log.dirs=/data"], |disk| disk.create_directory(&left_over).unwrap());
+    look_a_while(&mut apis);
+    assert_eq!(records(&apis).iter().flatten().count(), 2);
+    let apis = apis.restarted_with(TWO_DIRECTORIES, |_| {});
+    assert_eq!(records(&apis), [Some(1); 4], "it is back");
+    assert!(!apis.disk.paths().iter().any(|path| Path::new(path).starts_with(&left_over)), "{:?}", apis.disk.paths());
 }
 
 #[test]

@@ -112,7 +112,7 @@ fn a_batch_that_found_no_log_is_not_overtaken_by_the_next_of_its_pipeline() {
         let response = response.read::<ProduceResponse<'_>>();
         ErrorCode::from_code(response.responses[0].partition_responses[0].error_code)
     };
-    assert_eq!(produce(&mut apis, 0), ErrorCode::UnknownTopicOrPartition);
+    assert_eq!(produce(&mut apis, 0), ErrorCode::KafkaStorageError, "it is there, and cannot be served");
     *apis.disk.faults.broken.lock().unwrap() = None;
     apis.apis.watch_logs(apis.now);
     assert_eq!(produce(&mut apis, 1), ErrorCode::OutOfOrderSequenceNumber);

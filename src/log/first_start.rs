@@ -15,14 +15,15 @@ use crate::log::offset_checkpoint::{self, RECOVERY_POINTS};
 use crate::log::settings::LogManagerSettings;
 use crate::record::RecordBatch;
 use crate::types::{Offset, TopicPartition};
+use crate::zoo::{self, Bug};
 
 /// What lies in the directories before a start writes anything.
 #[derive(Debug, Default)]
 struct Found<'a> {
     /// Directories with an identity, and the cluster of each.
     known: Vec<(&'a Path, String)>,
-    /// Why one could not be looked at.
-    unreadable: Option<LogError>,
+    /// One that could not be looked at, and why.
+    unreadable: Option<(&'a Path, LogError)>,
     has_metadata_log: bool,
     has_partitions: bool,
     /// Kafka's format step was here.
@@ -39,9 +40,8 @@ const WITHOUT_METADATA: &str = "the next start then makes topics of the partitio
 /// Refuses to go on if the metadata log is lost, or somebody has emptied it, or it is damaged at its start. In directories that are all new, its
 /// folder is made, before anything says that they belong to a cluster: a first start that comes to no end is told from a loss by that.
 ///
-/// Directories that Kafka has formatted, and in which no partition lies yet, begin a cluster, too. If one cannot
-/// be read, the metadata log may lie there, and whoever needs it says so. None begins while one of its directories cannot be used: what is
-/// to be mounted there may belong to a cluster.
+/// Directories that Kafka has formatted, and in which no partition lies yet, begin a cluster, too. None begins while one of its directories cannot be
+/// read, in which the metadata log may lie, or used: what is to be mounted there may belong to a cluster.
 pub fn check_metadata_log(
     disk: &dyn Disk,
     settings: &LogManagerSettings,
@@ -54,7 +54,7 @@ pub fn check_metadata_log(
     let mut found = Found::default();
     for path in &paths {
         match look(disk, path, metadata_log, &mut found) {
-            Err(error @ LogError::Disk(_)) => found.unreadable = found.unreadable.or(Some(error)),
+            Err(error @ LogError::Disk(_)) => found.unreadable = found.unreadable.or(Some((path, error))),
             result => result?,
         }
     }
@@ -63,12 +63,20 @@ pub fn check_metadata_log(
     }
     let Some((path, cluster_id)) = found.known.first() else {
         // One that cannot be read may belong to a cluster.
-        found.unreadable.map_or(Ok(()), Err)?;
+        found.unreadable.map_or(Ok(()), |(_, error)| Err(error))?;
         paths.iter().try_for_each(|path| check_usable(disk, path))?;
         paths.iter().try_for_each(|path| forget_checkpoint(disk, path, metadata_log))?;
         return make_folder(disk, settings, metadata_log);
     };
-    if (found.is_formatted && !found.has_partitions) || found.unreadable.is_some() {
+    let is_forgotten = found.unreadable.is_some() && zoo::is(Bug::UnreadableForgotten);
+    if let Some((unread, error)) = found.unreadable.filter(|_| !is_forgotten) {
+        // They may lie there. An error that has passed when the directory is opened would let others begin in their place.
+        tracing::error!(directory = %unread.display(), %error, "a log directory cannot be read");
+        let elsewhere = unread.display().to_string();
+        return Err(of_metadata_log(LogError::Elsewhere { partition: metadata_log.clone(), elsewhere }));
+    }
+    let is_new = found.is_formatted && !found.has_partitions;
+    if is_new || is_forgotten || zoo::is(Bug::MetadataLossUnseen) {
         return Ok(());
     }
     let (path, keys) = (path.display(), "log.dirs or metadata.log.dir");

@@ -53,12 +53,9 @@ impl LazyFile {
         Ok(self.handle.as_ref().expect("it was opened above"))
     }
 
-    /// Looks whether the open file still lies under its name, `bytes` bytes long at least: if somebody has removed it, what is written to it is
-    /// nowhere. Fails only if that is so; a closed one is looked for by the next who opens it.
+    /// Looks whether the file still lies under its name, `bytes` bytes long at least: if somebody has removed it, what is written to an open one is
+    /// nowhere, and a closed one cannot be opened. Fails only if that is so.
     pub(super) fn check_place(&self, bytes: u64) -> Result<(), DiskError> {
-        if self.handle.is_none() {
-            return Ok(());
-        }
         let path = self.path();
         match self.place.disk.open(&path, OpenMode::Read).and_then(|file| file.bytes()) {
             Err(error) if error.is_not_found() => Err(error),

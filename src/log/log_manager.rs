@@ -23,6 +23,7 @@ use crate::log::settings::{LogManagerSettings, LogSettings};
 use crate::log::unified_log::{LogIdentity, UnifiedLog};
 use crate::marks::Mark;
 use crate::types::{Now, Offset, TopicId, TopicPartition};
+use crate::zoo::{self, Bug};
 
 type Logs = BTreeMap<TopicPartition, Arc<UnifiedLog>>;
 
@@ -85,6 +86,8 @@ struct LoadedDirectory {
     twins: Logs,
     unreadable: BTreeMap<TopicPartition, UnreadableLog>,
     deleted: Vec<PathBuf>,
+    /// Empty logs of partitions that have another one.
+    left_over: Vec<Arc<UnifiedLog>>,
     gone: Offsets,
 }
 
@@ -175,6 +178,22 @@ impl LogManager {
         self.twins.get_mut().expect(NO_PANIC).extend(loaded.twins);
         self.unreadable.extend(loaded.unreadable);
         self.gone.extend(loaded.gone);
+        loaded.left_over.iter().for_each(|log| self.remove_left_over(log));
+    }
+
+    fn remove_left_over(&self, log: &UnifiedLog) {
+        let (partition, folder) = (log.topic_partition(), log.directory());
+        let removed = self.disk.remove_directory(&folder);
+        let folder = folder.display();
+        match removed {
+            Ok(()) => {
+                tracing::info!(%partition, %folder, "an empty folder is removed: its partition lies in another log directory")
+            }
+            // The next start finds it again.
+            Err(error) => {
+                tracing::warn!(%partition, %error, "an empty folder could not be removed: its partition lies in another log directory")
+            }
+        }
     }
 
     /// The cluster's id, from the directories or new.
@@ -210,9 +229,11 @@ impl LogManager {
         self.logs.read().expect(NO_PANIC).values().cloned().collect()
     }
 
-    /// The log of a partition, made in the directory with the fewest logs if it is not there. The new folder is owed a sync.
+    /// The log of a partition, made in the directory with the fewest logs if it is not there, or in the next one that the disk does not refuse. The new
+    /// folder is owed a sync.
     ///
-    /// Unless the partition `is_new`, it is not made while a directory is offline or missing: its records may lie there.
+    /// Unless the partition `is_new`, it is not made while a directory is offline or missing: its records may lie there. Nor is an empty one taken then
+    /// that knows no topic: it may be what a refused creation has left.
     pub fn create(
         &self,
         now: Now,
@@ -276,16 +297,53 @@ impl LogManager {
         is_new: bool,
     ) -> Result<Arc<UnifiedLog>, LogError> {
         let mut logs = self.logs.write().expect(NO_PANIC);
-        if let Some(log) = logs.get(partition) {
+        let is_known = |log: &&Arc<UnifiedLog>| is_new || log.is_claimed() || zoo::is(Bug::LeftOverFolderTaken);
+        if let Some(log) = logs.get(partition).filter(is_known) {
             self.check_topic_id(log, topic_id)?;
             return Ok(Arc::clone(log));
         }
         if !is_new {
             self.check_nowhere_else(partition)?;
         }
+        if let Some(log) = logs.get(partition) {
+            self.check_topic_id(log, topic_id)?;
+            return Ok(Arc::clone(log));
+        }
         self.check_readable(partition)?;
         self.deleted.move_again(Some(partition))?;
-        let directory = directory.or_else(|| self.least_loaded(&logs)).ok_or(LogError::NoDirectory)?;
+        let directories = directory.map_or_else(|| self.by_load(&logs), |directory| vec![directory]);
+        let mut refused = None;
+        for directory in directories {
+            match self.create_at(directory, now, partition, topic_id, Arc::clone(&settings)) {
+                Err(error @ LogError::Disk(_)) => refused = refused.or(Some(error)),
+                created => {
+                    let log = created?;
+                    if refused.is_some() {
+                        Mark::MadeElsewhere.reached();
+                    }
+                    logs.insert(partition.clone(), Arc::clone(&log));
+                    self.tell_of_gone(partition, directory, is_new);
+                    return Ok(log);
+                }
+            }
+        }
+        Err(refused.unwrap_or(LogError::NoDirectory))
+    }
+
+    /// Makes a log in this directory. If the disk refuses it, an empty folder may stay.
+    fn create_at(
+        &self,
+        directory: &LogDirectory,
+        now: Now,
+        partition: &TopicPartition,
+        topic_id: TopicId,
+        settings: Arc<LogSettings>,
+    ) -> Result<Arc<UnifiedLog>, LogError> {
+        match self.disk.free_bytes(&directory.path) {
+            // With the folder the log directory would be made anew, and nobody would notice that somebody has removed it.
+            Err(error) if error.is_not_found() && !zoo::is(Bug::RemovedDirectoryRemade) => return Err(error.into()),
+            _ => {}
+        }
         let folder = directory.path.join(partition.to_string());
         self.disk.create_directory(&folder)?;
         let log = self.load_log(now, partition, &folder, directory, settings, KnownOffsets::default())?;
@@ -296,13 +354,16 @@ impl LogManager {
             let metadata = partition_metadata_file::open(&*self.disk, &log.directory())?;
             log.owe_creation(metadata, self.deleted.unsynced());
         }
-        logs.insert(partition.clone(), Arc::clone(&log));
+        Ok(log)
+    }
+
+    /// The operator learns that a partition begins in place of one that the last checkpoint knew.
+    fn tell_of_gone(&self, partition: &TopicPartition, directory: &LogDirectory, is_new: bool) {
         if let Some(end) = self.gone.get(partition).filter(|_| !is_new) {
             Mark::RecordsGone.reached();
             let directory = directory.path.display();
             tracing::error!(%partition, %directory, before = %end, "the last checkpoint names a partition whose folder is not there: it begins anew, empty, and its records up to this offset are gone unless its topic was deleted and made anew since");
         }
-        Ok(log)
     }
 
     /// Refuses while a directory in which the log may lie is offline or missing.
@@ -313,7 +374,11 @@ impl LogManager {
             elsewhere.push("the log directory that is missing".to_owned());
         }
         let (partition, elsewhere) = (partition.clone(), elsewhere.join(" or "));
-        if elsewhere.is_empty() { Ok(()) } else { Err(LogError::Elsewhere { partition, elsewhere }) }
+        if elsewhere.is_empty() || zoo::is(Bug::LogBegunElsewhere) {
+            Ok(())
+        } else {
+            Err(LogError::Elsewhere { partition, elsewhere })
+        }
     }
 
     /// Checks that a log belongs to the topic with this id; one that does not know its topic, since it is new or a power cut came before
@@ -410,7 +475,7 @@ impl LogManager {
     pub fn check_free_space(&self) {
         for directory in self.directories.iter().filter(|directory| directory.is_online()) {
             let free = match self.disk.free_bytes(&directory.path) {
-                Err(error) if error.is_not_found() => {
+                Err(error) if error.is_not_found() && !zoo::is(Bug::RemovedDirectoryUnseen) => {
                     directory.take_offline(&error.into());
                     self.logs().iter().filter(|log| log.is_in(&directory.path)).for_each(|log| log.follow_offline());
                     continue;
@@ -464,13 +529,16 @@ impl LogManager {
         Ok(())
     }
 
-    fn least_loaded(&self, logs: &Logs) -> Option<&LogDirectory> {
+    /// The directories in which a new log may be made, that with the fewest first and full ones last.
+    fn by_load(&self, logs: &Logs) -> Vec<&LogDirectory> {
         let load = |directory: &&LogDirectory| {
             let logs = logs.values().filter(|log| log.is_in(&directory.path)).count();
             (directory.is_full.load(Ordering::Relaxed), logs)
         };
         let may_hold = |directory: &&LogDirectory| directory.is_online() && !self.is_of_metadata_only(directory);
-        self.directories.iter().filter(may_hold).min_by_key(load)
+        let mut directories: Vec<&LogDirectory> = self.directories.iter().filter(may_hold).collect();
+        directories.sort_by_key(load);
+        directories
     }
 
     fn is_of_metadata_only(&self, directory: &LogDirectory) -> bool {
@@ -588,6 +656,14 @@ impl LoadedDirectory {
     fn join(&mut self, other: LoadedDirectory) -> Result<(), LogError> {
         for (partition, log) in other.logs {
             let Some(twin) = self.logs.insert(partition.clone(), Arc::clone(&log)) else { continue };
+            if let Some(left_over) = left_over_of(&twin, &log).filter(|_| !zoo::is(Bug::LeftOverFolderIsTwin)) {
+                Mark::LeftOverGivesWay.reached();
+                if Arc::ptr_eq(left_over, &log) {
+                    self.logs.insert(partition.clone(), Arc::clone(&twin));
+                }
+                self.left_over.push(Arc::clone(left_over));
+                continue;
+            }
             let ids = twin.topic_id().zip(log.topic_id());
             let (one, two) = (twin.directory(), log.directory());
             if ids.is_none_or(|(one, two)| one == two) || self.twins.insert(partition.clone(), twin).is_some() {
@@ -596,10 +672,22 @@ impl LoadedDirectory {
             }
         }
         self.unreadable.extend(other.unreadable);
+        self.left_over.extend(other.left_over);
         self.gone.extend(other.gone);
         self.deleted.extend(other.deleted);
         Ok(())
     }
+}
+
+/// The one of two logs of a partition that is none: where the disk refuses a creation, it may refuse to take the folder away, too, or a power cut comes in
+/// between. So an empty folder stays, the partition is made in another directory, and nothing is lost with the folder. It knows no topic, or the same one
+/// if only the last byte of the file that says so was refused. Kafka takes the directory offline after such a refusal, and refuses two folders.
+fn left_over_of<'a>(one: &'a Arc<UnifiedLog>, two: &'a Arc<UnifiedLog>) -> Option<&'a Arc<UnifiedLog>> {
+    let is_left_over = |(log, other): &(&'a Arc<UnifiedLog>, &Arc<UnifiedLog>)| {
+        log.log_end_offset() == Offset(0) && (log.topic_id().is_none() || log.topic_id() == other.topic_id())
+    };
+    let empty = [(two, one), (one, two)].into_iter().filter(is_left_over).map(|(log, _)| log);
+    empty.min_by_key(|log| log.topic_id().is_some())
 }
 
 /// Opens all directories, and checks that they belong together. One with a disk error is offline, as long as another is not.
@@ -632,7 +720,7 @@ fn open_directories(
             directory_id: Some(new_id(random)),
         };
         let directory = match LogDirectory::open(disk, path, settings.node_id, identify) {
-            Err(error) if is_of_one_directory(&error) => {
+            Err(error) if is_of_one_directory(&error) && !zoo::is(Bug::DirectoryTakesAll) => {
                 directories.push(LogDirectory::unusable(path, cluster_id.clone(), &error));
                 first_error = first_error.or(Some(error));
                 continue;

@@ -250,6 +250,11 @@ impl UnifiedLog {
         self.identity.topic_id.get().copied()
     }
 
+    /// Whether it has records or knows its topic. Else it may be the empty folder that a refused creation has left.
+    pub fn is_claimed(&self) -> bool {
+        self.topic_id().is_some() || self.log_end_offset() > Offset(0)
+    }
+
     /// Takes the id of its topic, unless it knows one.
     pub(super) fn set_topic_id(&self, topic_id: TopicId) {
         self.identity.topic_id.get_or_init(|| topic_id);

@@ -110,6 +110,8 @@ pub struct History {
     /// The time of each of them.
     final_times: BTreeMap<(i32, i64), i64>,
     is_final: bool,
+    /// By partition: behind the last record that was acknowledged as durable.
+    durable_ends: BTreeMap<i32, i64>,
     losses: u32,
     groups: GroupHistory,
     sessions: Sessions,
@@ -137,6 +139,10 @@ impl History {
     }
 
     pub(crate) fn acked(&mut self, send: SendId, offset: i64) {
+        if let Some(send) = self.sends.get(send.0).filter(|send| send.acks == Acks::All) {
+            let end = self.durable_ends.entry(send.partition).or_default();
+            *end = (*end).max(offset + 1);
+        }
         self.settle(send, SendOutcome::Acknowledged(offset));
     }
 
@@ -209,6 +215,12 @@ impl History {
     /// Notes that what was not synced may be gone: the power was cut, or the disk has lost what a sync should have written.
     pub(crate) fn unsynced_lost(&mut self) {
         self.losses += 1;
+    }
+
+    /// By partition: behind the last record that was acknowledged as durable. Whatever happens, whoever is told of the partition's end is told of this at least,
+    /// unless the disk has destroyed records of it.
+    pub(crate) fn durable_ends(&self) -> &BTreeMap<i32, i64> {
+        &self.durable_ends
     }
 
     /// How often what was not synced may have been lost so far.

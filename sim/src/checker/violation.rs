@@ -65,6 +65,20 @@ pub enum Violation {
     SoughtInVain { partition: i32, timestamp: i64, expected: i64, found: i64 },
     #[error("L14: a look-up by time in partition {partition} is refused with {error:?} while nothing is wrong")]
     NotSought { partition: i32, error: ErrorCode },
+    #[error(
+        "L15: client {client} is told that partition {partition} ends at {end}, while records up to {acknowledged} are durable"
+    )]
+    ServedShort { client: u32, partition: i32, end: i64, acknowledged: i64 },
+    #[error("L16: client {client} is told that there is no partition {partition}")]
+    Denied { client: u32, partition: i32 },
+    #[error(
+        "L17: client {client} is told of a leader of partition {partition} {after_ms} ms after its log directory was removed"
+    )]
+    RemovalUnseen { client: u32, partition: i32, after_ms: u64 },
+    #[error("M5: topic {name} is there, and nobody leads a partition of it: {error:?}")]
+    Leaderless { name: String, error: ErrorCode },
+    #[error("S3: the broker starts while the disk with its metadata is not there")]
+    StartsWithoutMetadata,
     #[error("L13: the batch at offset {offset} of partition {partition} was served with a wrong checksum")]
     DamagedBatch { partition: i32, offset: i64 },
     #[error("G1: partition {partition} belongs in generation {generation} to {first} and to {second}")]
@@ -185,6 +199,9 @@ impl Violation {
             | Violation::OutOfRange { client, .. }
             | Violation::AboveHighWatermark { client, .. }
             | Violation::EpochEndsEarly { client, .. }
+            | Violation::ServedShort { client, .. }
+            | Violation::Denied { client, .. }
+            | Violation::RemovalUnseen { client, .. }
             | Violation::CannotLeave { client, .. }
             | Violation::AnsweredEarly { client, .. }
             | Violation::AbortedTold { client, .. }

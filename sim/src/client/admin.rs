@@ -12,7 +12,9 @@ use klamm::protocol::messages::describe_configs::{
 use klamm::protocol::messages::incremental_alter_configs::{
     AlterConfigsResource, AlterableConfig, IncrementalAlterConfigsRequest, IncrementalAlterConfigsResponse,
 };
-use klamm::protocol::messages::metadata::{MetadataRequest, MetadataRequestTopic, MetadataResponse};
+use klamm::protocol::messages::metadata::{
+    MetadataRequest, MetadataRequestTopic, MetadataResponse, MetadataResponseTopic,
+};
 use klamm::protocol::{ApiKey, DecodeError, Decoder, Message};
 use klamm::types::Instant;
 
@@ -28,6 +30,8 @@ const KEY: &str = "retention.ms";
 const LOOKS_ONLY: std::ops::RangeInclusive<i16> = 4..=i16::MAX;
 /// The first version in which the numbers of a topic can be left to the broker.
 const DEFAULTS_FROM: i16 = 4;
+/// What has no log yet is tried again every second.
+const LEADERLESS_MAX: u32 = 200;
 const PACE_NS_MAX: u64 = 20_000_000;
 
 /// What one admin is like in one run.
@@ -69,6 +73,8 @@ pub(crate) struct Admin {
     /// Counts the topics of which it has made changes.
     topic: u32,
     rounds_left: u32,
+    /// How often nobody led a partition of a topic in the calm phase.
+    leaderless: u32,
     is_done: bool,
 }
 
@@ -83,6 +89,7 @@ impl Admin {
             asked: Vec::new(),
             topic: 0,
             rounds_left: profile.rounds,
+            leaderless: 0,
             is_done: false,
         }
     }
@@ -176,6 +183,9 @@ impl Admin {
                     let violation = context.history.admin().found(name, is_there);
                     violation.into_iter().for_each(|violation| context.history.violate(violation));
                 }
+                if context.is_calm && self.is_one_without_leader(context, &response) {
+                    return Ok(());
+                }
                 self.task = Task::Describe;
             }
             Task::Describe => {
@@ -193,6 +203,19 @@ impl Admin {
             }
         }
         Ok(())
+    }
+
+    /// Whether a partition of a topic that is there has no leader, though nothing is wrong any more; then it looks again, and not for ever.
+    fn is_one_without_leader(&mut self, context: &mut ClientContext<'_>, response: &MetadataResponse<'_>) -> bool {
+        let without = |topic: &&MetadataResponseTopic<'_>| topic.partitions.iter().any(|one| one.error_code != 0);
+        let Some(topic) = response.topics.iter().find(without) else { return false };
+        self.leaderless += 1;
+        if self.leaderless > LEADERLESS_MAX {
+            let error = topic.partitions.iter().map(|one| one.error_code).find(|code| *code != 0).unwrap_or(0);
+            let (name, error) = (topic.name.unwrap_or_default().to_owned(), ErrorCode::from_code(error));
+            context.history.violate(Violation::Leaderless { name, error });
+        }
+        true
     }
 
     /// Silence about a topic is no answer.
@@ -237,6 +260,8 @@ impl Admin {
             _ if self.rounds_left == 0 => Task::List,
             0 if is_there == Some(true) && !self.is_again => Task::Delete,
             3 if is_there == Some(true) => Task::AlterBadly,
+            // Another topic of the same name.
+            4 if is_there == Some(false) && !self.is_again => Task::Create,
             1 | 2 if is_there == Some(true) => {
                 Task::Alter(1_000_000 + u32::try_from(draw.part(2).below(1_000)).unwrap_or(0))
             }
@@ -289,7 +314,7 @@ impl Client for Admin {
                         self.link.close();
                         return None;
                     }
-                    if matches!(self.task, Task::List) && !context.is_calm {
+                    if matches!(self.task, Task::List) {
                         self.link.retry(context);
                     }
                 }

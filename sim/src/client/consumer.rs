@@ -93,6 +93,8 @@ pub(crate) struct Consumer {
     /// What a loss of unsynced records may take back is forgotten when there was one.
     losses: u32,
     era_when_asked: Era,
+    /// Up to where records of each partition had been acknowledged as durable.
+    durable_when_asked: BTreeMap<i32, i64>,
     session: Session,
     /// The start of the broker that the open fetch was sent to, and until when it waits there.
     waits_until: (u32, Instant),
@@ -136,6 +138,7 @@ impl Consumer {
             positions: BTreeMap::new(),
             losses: 0,
             era_when_asked: Era::default(),
+            durable_when_asked: BTreeMap::new(),
             session: Session::default(),
             waits_until: (0, Instant(0)),
             refusals: BTreeMap::new(),
@@ -159,6 +162,7 @@ impl Consumer {
             self.session = Session { is_calm: true, ..Session::default() };
         }
         self.era_when_asked = context.history.era();
+        self.durable_when_asked.clone_from(context.history.durable_ends());
         let draw = context.world.value(Site::ClientAction, u64::from(self.profile.client));
         let partition_bytes_max = if self.profile.takes_little { 1 } else { draw.part(0).between(1, 4_000) };
         let partition_bytes_max = i32::try_from(partition_bytes_max).unwrap_or(1);
@@ -302,7 +306,9 @@ impl Consumer {
             ErrorCode::None => {}
             ErrorCode::OffsetOutOfRange => {
                 // What was read before a power cut may be gone: start again.
-                let is_lost = position.losses != context.history.losses()
+                let is_durable =
+                    position.offset <= self.durable_when_asked.get(&data.partition_index).copied().unwrap_or(0);
+                let is_lost = !is_durable && position.losses != context.history.losses()
                     || context.history.destroyed().is_touched(data.partition_index);
                 if position.offset > 0 && !is_lost {
                     let (client, partition, offset) = (self.profile.client, data.partition_index, position.offset);
@@ -311,13 +317,22 @@ impl Consumer {
                 *position = Position { leader_epoch: position.leader_epoch, ..Position::default() };
                 return true;
             }
-            _ => {
+            error => {
+                if matches!(error, ErrorCode::UnknownTopicOrPartition | ErrorCode::UnknownTopicId) {
+                    let (client, partition) = (self.profile.client, data.partition_index);
+                    context.history.violate(Violation::Denied { client, partition });
+                }
                 position.at_end = false;
                 self.skip_destroyed(context, data.partition_index);
                 self.is_prepared = false;
                 self.link.retry(context);
                 return true;
             }
+        }
+        let durable = self.durable_when_asked.get(&data.partition_index).copied().unwrap_or(0);
+        if data.high_watermark < durable && !context.history.destroyed().is_touched(data.partition_index) {
+            let (client, partition, end) = (self.profile.client, data.partition_index, data.high_watermark);
+            context.history.violate(Violation::ServedShort { client, partition, end, acknowledged: durable });
         }
         // An answer that was on its way while something was lost says nothing about the time after.
         let is_of_now = self.era_when_asked.losses == context.history.losses();

@@ -14,6 +14,7 @@ mod questions; // what an examiner asks
 mod producer; // writes values that tell who wrote them
 mod seeker; // looks records up by their time
 mod value; // what a record says
+mod watcher; // looks whether a removed directory is offline
 mod versions; // which version of an API is spoken
 
 pub use value::Value;
@@ -27,6 +28,7 @@ pub(crate) use group_member::{GroupMember, GroupMemberProfile};
 pub(crate) use habits::Habits;
 pub(crate) use producer::{Producer, ProducerProfile};
 pub(crate) use seeker::Seeker;
+pub(crate) use watcher::Watcher;
 
 use std::net::SocketAddr;
 
@@ -53,6 +55,10 @@ pub(crate) struct ClientContext<'a> {
     pub(crate) network_faults: u64,
     /// No fault of the disk is about, now or in the whole run: the broker has no reason to refuse what is right.
     pub(crate) is_disk_sound: bool,
+    /// Nothing is wrong with any disk but that whole ones have failed or are gone, and none has in this start of the broker: what lies on others is served.
+    pub(crate) are_others_sound: bool,
+    /// Nothing has made the broker late by more than a moment.
+    pub(crate) is_time_sound: bool,
     /// Nothing of the disk, the clocks or the machine has gone wrong so far, or taken long.
     pub(crate) is_machine_sound: bool,
 }

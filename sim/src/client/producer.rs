@@ -17,6 +17,7 @@ use super::link::{Link, LinkNews, Next};
 use super::versions::{ANY, by_name_unless};
 use super::{Client, ClientContext, Habits, Value};
 use crate::checker::{Acks, Lane, SendId, Violation};
+use crate::disk_volumes::Filled;
 use crate::keyed::Site;
 
 /// The first version that names topics by their ids.
@@ -313,7 +314,14 @@ impl Producer {
 
     /// What is right is refused only if something is wrong with the disk.
     fn check_cause(&self, context: &mut ClientContext<'_>, batch: &Batch, error: ErrorCode) {
-        if context.is_disk_sound && !context.history.destroyed().is_touched(batch.partition) {
+        if matches!(error, ErrorCode::UnknownTopicOrPartition | ErrorCode::UnknownTopicId) {
+            let (client, partition) = (self.profile.client, batch.partition);
+            context.history.violate(Violation::Denied { client, partition });
+        }
+        let folder = format!("{}-{}", self.topic, batch.partition);
+        let is_served =
+            context.are_others_sound && context.world.is_on_sound_disk(Filled { name: &folder, kind: ".log" });
+        if (context.is_disk_sound || is_served) && !context.history.destroyed().is_touched(batch.partition) {
             let value = Value { client: self.profile.client, sequence: batch.first_value };
             context.history.violate(Violation::RefusedWithoutCause { value, error });
         }

@@ -24,6 +24,8 @@ const FATE: SiteKind = SiteKind::Fault([10_000, 50_000, 200_000]);
 const RARE: SiteKind = SiteKind::Fault([1_000, 10_000, 50_000]);
 /// Faults that cost a partition or the process.
 const GRAVE: SiteKind = SiteKind::Fault([200, 2_000, 20_000]);
+/// Faults that cost a disk when the broker goes down, which it does a few times in a run.
+const DISK: SiteKind = SiteKind::Fault([50_000, 150_000, 400_000]);
 
 macro_rules! sites {
     ($($(#[doc = $sentence:literal])+ $name:ident = $number:literal, $kind:expr;)*) => {
@@ -298,6 +300,16 @@ sites! {
     DirectoryStale = 440, RARE;
     /// The disk's own cache lied about a flush: bytes that were synced are gone after a power cut, be there a mark of a clean shutdown.
     CacheLies = 441, GRAVE;
+    /// A whole disk is not there when the machine or the broker has gone down: nobody has mounted it. It comes back later.
+    DiskMissing = 442, DISK;
+    /// A disk fails as a whole: from now on every call on it is an input/output error, until an operator mends it.
+    DiskFails = 443, GRAVE;
+    /// A file system is mounted read-only as a whole, until an operator mends it.
+    DiskReadOnly = 444, GRAVE;
+    /// Somebody moves a log directory away under the broker, and brings it back later.
+    DirectoryRemoved = 445, RARE;
+    /// Whether an operator mends a disk while the broker is down.
+    DiskMended = 446, SiteKind::Value;
 
     /// The wall clock is set, by minutes to days.
     WallJump = 500, RARE;

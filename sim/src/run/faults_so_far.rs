@@ -8,6 +8,9 @@ use super::TOPIC;
 use crate::keyed::{Fired, Site, SiteKind};
 use crate::world::World;
 
+/// The root, and the log directory in it.
+const NAMES_OF_LOG_DIRECTORY: usize = 2;
+
 /// Which kinds of faults have fired so far.
 #[derive(Debug, Default)]
 pub(super) struct FaultsSoFar {
@@ -16,12 +19,18 @@ pub(super) struct FaultsSoFar {
     pub(super) of_network: u64,
     /// One of the disk that the broker must tell somebody.
     pub(super) of_disk: bool,
+    /// One of the disk that is not about a whole one.
+    pub(super) of_parts: bool,
+    /// The start of the broker in which a whole disk was struck last.
+    pub(super) struck_in: u32,
+    /// One that makes the whole broker late.
+    pub(super) of_time: bool,
     /// One of the disk, the clocks or the machine, if only that something takes long.
     pub(super) of_machine: bool,
 }
 
 impl FaultsSoFar {
-    pub(super) fn take(&mut self, world: &World) {
+    pub(super) fn take(&mut self, world: &World, boot: u32) {
         if world.fired_count() == self.seen {
             return;
         }
@@ -29,6 +38,11 @@ impl FaultsSoFar {
             self.seen += 1;
             self.of_network += u64::from(site.ends_connections());
             self.of_disk |= is_disk_fault(site);
+            self.of_time |= matches!(site, Site::MachineLate | Site::NodePause | Site::DiskSlow);
+            self.of_parts |= is_disk_fault(site) && !is_of_whole_disk(site);
+            if is_of_whole_disk(site) && site != Site::DiskMissing {
+                self.struck_in = boot;
+            }
             self.of_machine |= site.number() >= Site::AppendFails.number() || is_disk_fault(site);
         }
     }
@@ -43,10 +57,15 @@ pub(super) fn is_disk_fault(site: Site) -> bool {
         || is_shortage
 }
 
+fn is_of_whole_disk(site: Site) -> bool {
+    matches!(site, Site::DiskMissing | Site::DiskFails | Site::DiskReadOnly | Site::DirectoryRemoved)
+}
+
 /// Failed syncs after which what was not synced may be gone, even if only the process ends.
 pub(super) fn loses_unsynced(site: Site) -> bool {
-    use Site::{ReadOnlyRemount, SyncErrorElsewhere, SyncFull, SyncLosesPages};
-    matches!(site, SyncLosesPages | SyncFull | SyncErrorElsewhere | ReadOnlyRemount)
+    use Site::{DiskFails, DiskReadOnly, ReadOnlyRemount, SyncErrorElsewhere, SyncFull, SyncLosesPages};
+    let is_of_disk = matches!(site, DiskFails | DiskReadOnly);
+    is_of_disk || matches!(site, SyncLosesPages | SyncFull | SyncErrorElsewhere | ReadOnlyRemount)
 }
 
 /// Whether this fault may have left a partition that only a new start brings back.
@@ -57,7 +76,7 @@ pub(super) fn takes_partitions_offline(site: Site) -> bool {
 /// Which files lie on the part of the disk that may lose what was synced: those of the topic that carry a checksum, or can be made again from
 /// those that do. What Kafka writes without a checksum (checkpoints, identities) and the broker's own logs lie on a mirror.
 pub(super) fn is_fragile(path: &Path) -> bool {
-    let mut names = path.strip_prefix("/data").into_iter().flatten().filter_map(|name| name.to_str());
+    let mut names = path.iter().skip(NAMES_OF_LOG_DIRECTORY).filter_map(|name| name.to_str());
     let is_of_topic = names.next().is_some_and(|folder| folder.starts_with(TOPIC));
     let is_checked = |name: &str| [".log", ".index", ".timeindex", ".snapshot"].iter().any(|end| name.ends_with(end));
     is_of_topic && names.next().is_none_or(is_checked)

@@ -2,6 +2,8 @@
 //!
 //! It must not know who steps when.
 
+use std::path::Path;
+
 use klamm::types::Instant;
 
 use super::faults_so_far::loses_unsynced;
@@ -10,7 +12,7 @@ use crate::broker_machine::BrokerMachine;
 use crate::checker::Violation;
 use crate::keyed::Site;
 use crate::panics::unless_panicked;
-use crate::plan::Ending;
+use crate::plan::{Ending, METADATA_DIRECTORY};
 use crate::world::Crash;
 
 /// The most starts that faults may spoil; then the faults end.
@@ -97,14 +99,14 @@ impl Run {
             // It went down before it came to its end.
             return;
         }
-        self.faults.take(&self.world);
+        self.faults.take(&self.world, self.boot);
         let is_slow = self.world.now().instant.0 - began.0 > SOUND_DRAIN_NS_MAX && self.has_had_no_fault();
         if is_slow || !is_drained && self.is_network_sound() && self.is_disk_sound() {
             let waiting = self.broker.iter().map(BrokerMachine::waits_for).collect();
             self.history.violate(Violation::StopsInTheMiddle { waiting });
         }
         let stopped = self.broker.as_ref().map(|broker| unless_panicked(|| broker.shut_down()));
-        self.faults.take(&self.world);
+        self.faults.take(&self.world, self.boot);
         if self.has_died() {
             self.broker = None;
             return self.start();
@@ -154,6 +156,8 @@ impl Run {
             self.boot += 1;
             self.faults_before = self.world.fired_count();
             self.arm_start(attempt);
+            self.plan.layout.name_directories(self.world.log_directories());
+            let has_metadata = !self.world.is_disk_in_trouble(Path::new(METADATA_DIRECTORY));
             let effects_before = self.world.disk_effects();
             let started = unless_panicked(|| BrokerMachine::start(&self.world, &self.plan.layout));
             if self.has_died() {
@@ -164,6 +168,11 @@ impl Run {
             match started {
                 Ok(Ok(broker)) => {
                     tracing::info!(at = self.world.now().instant.0, boot = self.boot, "the broker is up");
+                    if !has_metadata {
+                        self.history.violate(Violation::StartsWithoutMetadata);
+                    }
+                    self.is_established = true;
+                    self.world.let_disks_go_missing();
                     if self.deaths > 0 {
                         self.restart_effects.get_or_insert(self.world.disk_effects() - effects_before);
                     }
@@ -175,7 +184,7 @@ impl Run {
                     self.was_stopped_in_order = false;
                     break;
                 }
-                Ok(Err(error)) if !self.is_start_excused() => {
+                Ok(Err(error)) if has_metadata && !self.is_start_excused() => {
                     self.history.violate(Violation::DoesNotStart { reason: error.to_string() });
                     self.is_over = true;
                 }
@@ -194,10 +203,17 @@ impl Run {
         self.wake_all();
     }
 
-    /// Whether a start may fail: a fault struck in it, or nothing can be written, or a sector is bad, which the operator replaces.
+    /// Whether a start may fail on metadata that are there: a fault struck in it, or nothing can be written, or a sector is bad, which the operator replaces.
+    /// No cluster begins while a log directory cannot be used.
     pub(super) fn is_start_excused(&self) -> bool {
         let has_fired = self.world.fired_count() > self.faults_before;
-        self.world.replace_bad_sectors() || self.world.is_disk_closed() || has_fired
+        let mut directories = self.plan.layout.directories.paths.iter();
+        let is_closed = if self.is_established {
+            self.world.is_disk_closed(Path::new(METADATA_DIRECTORY))
+        } else {
+            directories.any(|directory| self.world.is_disk_closed(directory)) || self.world.has_disk_trouble()
+        };
+        self.world.replace_bad_sectors() || is_closed || has_fired
     }
 
     /// Some starts come to an early end, also those that mend what an earlier end has left.
@@ -219,6 +235,10 @@ impl Run {
     pub(super) fn fail_start(&mut self, attempt: u32) {
         if attempt >= FAILED_STARTS_MAX {
             self.calm_down();
+        }
+        if !self.is_established || self.world.is_disk_in_trouble(Path::new(METADATA_DIRECTORY)) {
+            // Without the operator no start would ever succeed.
+            self.world.mend_disks();
         }
         let power = self.world.value(Site::StopStyle, 1).happens(500_000);
         self.go_down(if power { Crash::Power } else { Crash::Process });

@@ -107,10 +107,12 @@ impl Run {
     pub(super) fn step_client(&mut self, index: usize) {
         // Without a broker nobody listens; clients learn it like anyone else, when the next one has started.
         let Some(broker) = self.broker.as_ref().map(BrokerMachine::address) else { return };
-        self.faults.take(&self.world);
+        self.faults.take(&self.world, self.boot);
         let (is_calm, is_draining, boot) = (self.is_calm, self.is_draining, self.boot);
         let is_network_sound = (is_calm || self.is_network_sound()) && !self.plan.layout.closes_idle;
         let is_disk_sound = self.is_fresh || self.is_disk_sound();
+        let are_others_sound =
+            !self.faults.of_parts && self.faults.struck_in != self.boot && self.plan.descriptors_max.is_none();
         let is_machine_sound = !self.faults.of_machine && self.plan.descriptors_max.is_none();
         let network_faults = self.faults.of_network;
         let history = &mut self.history;
@@ -125,6 +127,8 @@ impl Run {
             is_network_sound,
             network_faults,
             is_disk_sound,
+            are_others_sound,
+            is_time_sound: !self.faults.of_time,
             is_machine_sound,
         };
         seat.is_awake = false;

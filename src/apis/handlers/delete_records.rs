@@ -54,8 +54,7 @@ fn log_start_moved(
     asked: &DeleteRecordsPartition,
     completions: &mut Vec<Completion>,
 ) -> Result<Offset, ErrorCode> {
-    let partition = apis.replica_manager().find(topic, PartitionIndex(asked.partition_index));
-    let partition = partition.ok_or(ErrorCode::UnknownTopicOrPartition)?;
+    let partition = apis.partition(topic, PartitionIndex(asked.partition_index))?;
     if is_internal_topic(topic) {
         return Err(ErrorCode::InvalidTopicException);
     }

@@ -11,6 +11,7 @@ use crate::apis::delayed_fetch::{FetchPlan, PartitionPlan};
 use crate::apis::fetch_session::{SessionPartition, SessionTopic, SessionUse, Told};
 use crate::apis::fetched::{Fetched, FetchedPartition};
 use crate::apis::kafka_apis::KafkaApis;
+use crate::apis::leadership::without_log;
 use crate::apis::partition::Partition;
 use crate::apis::replica_manager::ReplicaManager;
 use crate::env::Piece;
@@ -71,7 +72,7 @@ fn plan(apis: &KafkaApis, now: Instant, version: i16, message: &FetchRequest<'_>
     let bytes_max = usize_or_zero(message.max_bytes).min(apis.settings().request.fetch_bytes_max).min(FETCH_BYTES_MAX);
     let is_follower = message.replica_id.max(message.replica_state.replica_id) >= 0;
     let partitions = wanted.into_iter().map(|wanted| {
-        let source = find(replica_manager, uses_topic_ids, &wanted).and_then(|source| match is_follower {
+        let source = find(apis, uses_topic_ids, &wanted).and_then(|source| match is_follower {
             // No other broker has replicas of ours.
             true => Err(ErrorCode::NotLeaderOrFollower),
             false => Ok(source),
@@ -124,19 +125,21 @@ fn session_topic(name: &str, topic_id: TopicId) -> SessionTopic {
 
 /// Where a partition is. A topic that has gone while its session lived is known by its name still: it may have been made again (as in
 /// Kafka).
-fn find(
-    replica_manager: &ReplicaManager,
-    uses_topic_ids: bool,
-    wanted: &SessionPartition,
-) -> Result<Arc<Partition>, ErrorCode> {
+fn find(apis: &KafkaApis, uses_topic_ids: bool, wanted: &SessionPartition) -> Result<Arc<Partition>, ErrorCode> {
     if !uses_topic_ids {
-        return replica_manager.find(&wanted.topic.name, wanted.index).ok_or(ErrorCode::UnknownTopicOrPartition);
+        return apis.partition(&wanted.topic.name, wanted.index);
     }
+    let replica_manager = apis.replica_manager();
     let found = replica_manager.find_by_id(wanted.topic.topic_id, wanted.index);
-    found.ok_or_else(|| match &wanted.known_as {
-        None => ErrorCode::UnknownTopicId,
-        Some(name) if replica_manager.find(name, wanted.index).is_some() => ErrorCode::InconsistentTopicId,
-        Some(_) => ErrorCode::UnknownTopicOrPartition,
+    found.ok_or_else(|| {
+        let unknown = match &wanted.known_as {
+            None => ErrorCode::UnknownTopicId,
+            Some(name) if replica_manager.find(name, wanted.index).is_some() => ErrorCode::InconsistentTopicId,
+            Some(_) => ErrorCode::UnknownTopicOrPartition,
+        };
+        let image = apis.image();
+        let topic = image.topic_by_id(wanted.topic.topic_id);
+        without_log(topic.is_some_and(|topic| topic.partitions.contains_key(&wanted.index)), unknown)
     })
 }
 

@@ -107,8 +107,7 @@ impl Lookup<'_> {
         if !is_supported(asked.timestamp, self.version) {
             return Err(ErrorCode::UnsupportedVersion);
         }
-        let partition = self.apis.replica_manager().find(topic, PartitionIndex(asked.partition_index));
-        let partition = partition.ok_or(ErrorCode::UnknownTopicOrPartition)?;
+        let partition = self.apis.partition(topic, PartitionIndex(asked.partition_index))?;
         partition.check_leader_epoch(asked.current_leader_epoch)?;
         if partition.log.is_offline() {
             return Err(ErrorCode::KafkaStorageError);

@@ -37,8 +37,7 @@ fn end_offset(
     topic: &str,
     asked: &OffsetForLeaderPartition,
 ) -> Result<Option<(LeaderEpoch, Offset)>, ErrorCode> {
-    let partition = apis.replica_manager().find(topic, PartitionIndex(asked.partition));
-    let partition = partition.ok_or(ErrorCode::UnknownTopicOrPartition)?;
+    let partition = apis.partition(topic, PartitionIndex(asked.partition))?;
     partition.check_leader_epoch(asked.current_leader_epoch)?;
     if partition.log.is_offline() {
         return Err(ErrorCode::KafkaStorageError);

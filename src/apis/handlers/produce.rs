@@ -11,6 +11,7 @@ use crate::apis::api_request::{ApiRequest, respond};
 use crate::apis::appended::Appended;
 use crate::apis::delayed_produce::{Awaited, DelayedProduce};
 use crate::apis::kafka_apis::KafkaApis;
+use crate::apis::leadership::without_log;
 use crate::apis::partition::Partition;
 use crate::apis::replica_manager::LogKey;
 use crate::apis::request_local::RequestLocal;
@@ -227,7 +228,10 @@ impl Produce<'_> {
             if let (Some(known), RecordsField::Bytes(records)) = (known, &data.records) {
                 replica_manager.note_failed(LogKey { topic_id: known.topic_id, partition }, records);
             }
-            if by_id && known.is_none() { ErrorCode::UnknownTopicId } else { ErrorCode::UnknownTopicOrPartition }
+            let is_in_metadata = known.is_some_and(|topic| topic.partitions.contains_key(&partition));
+            let is_id_unknown = by_id && known.is_none();
+            let unknown = if is_id_unknown { ErrorCode::UnknownTopicId } else { ErrorCode::UnknownTopicOrPartition };
+            without_log(is_in_metadata, unknown)
         })
     }
 

@@ -123,13 +123,76 @@ fn the_metadata_log_lies_in_its_own_directory_and_no_other_log_is_made_there() {
     assert!(manager.get(&metadata).is_some(), "it is found again");
 }
 
+/// A folder with a record.
+fn write_log(disk: &MemoryDisk, folder: &str) {
+    disk.create_directory(Path::new(folder)).unwrap();
+    disk.write(format!("{folder}/00000000000000000000.log"), &batch(1, &["value"]));
+}
+
 #[test]
 fn a_partition_in_two_directories_is_refused() {
     let disk = MemoryDisk::new();
-    for folder in ["/a/t-0", "/b/t-0"] {
-        disk.create_directory(Path::new(folder)).unwrap();
-    }
+    write_log(&disk, "/a/t-0");
+    write_log(&disk, "/b/t-0");
     assert!(matches!(try_open(&disk, manager_settings(&["/a", "/b"])), Err(LogError::Inconsistent(_))));
+}
+
+#[test]
+fn an_empty_folder_that_a_refused_creation_has_left_gives_way_to_the_log_in_another_directory() {
+    for (left_over, whole) in [("/a/t-0", "/b/t-0"), ("/b/t-0", "/a/t-0")] {
+        let disk = MemoryDisk::new();
+        disk.create_directory(Path::new(left_over)).unwrap();
+        write_log(&disk, whole);
+        let manager = try_open(&disk, manager_settings(&["/a", "/b"])).unwrap();
+        assert_eq!(&*manager.get(&named("t", 0)).unwrap().directory(), Path::new(whole));
+        assert!(disk.paths().iter().all(|path| !path.starts_with(left_over)), "{:?}", disk.paths());
+    }
+}
+
+#[test]
+fn an_empty_folder_that_knows_no_topic_is_not_taken_while_its_partition_may_lie_elsewhere() {
+    let disk = MemoryDisk::new();
+    disk.create_directory(Path::new("/a/t-0")).unwrap();
+    drop(try_open(&disk, manager_settings(&["/a", "/b"])).unwrap());
+    disk.faults.break_at("/b");
+    let manager = try_open(&disk, manager_settings(&["/a", "/b"])).unwrap();
+    let create =
+        |is_new| manager.create(at(0), &named("t", 0), TopicId([7; 16]), Arc::new(LogSettings::default()), is_new);
+    assert!(matches!(create(false), Err(LogError::Elsewhere { .. })));
+    assert!(create(true).is_ok(), "a new one lies nowhere else");
+}
+
+#[test]
+fn a_partition_that_one_directory_refuses_is_made_in_the_next() {
+    let disk = MemoryDisk::new();
+    let manager = try_open(&disk, manager_settings(&["/a", "/b"])).unwrap();
+    disk.faults.break_at("/a/t-0/partition.metadata");
+    assert_eq!(&*create(&manager, &named("t", 0)).directory(), Path::new("/b/t-0"));
+    append(&manager.get(&named("t", 0)).unwrap(), &["value"], Durability::Written);
+    manager.shutdown(1).unwrap();
+    drop(manager);
+    let manager = try_open(&disk, manager_settings(&["/a", "/b"])).unwrap();
+    assert_eq!(manager.get(&named("t", 0)).unwrap().log_end_offset(), Offset(1));
+}
+
+#[test]
+fn a_creation_makes_no_log_directory_anew_that_somebody_has_removed() {
+    let disk = MemoryDisk::new();
+    let manager = try_open(&disk, manager_settings(&["/a", "/b"])).unwrap();
+    disk.remove_directory(Path::new("/a")).unwrap();
+    assert_eq!(&*create(&manager, &named("t", 0)).directory(), Path::new("/b/t-0"));
+    assert!(disk.free_bytes(Path::new("/a")).unwrap_err().is_not_found());
+}
+
+#[test]
+fn metadata_that_may_lie_in_a_directory_that_cannot_be_read_are_not_begun_anew_though_it_can_be_read_a_moment_later() {
+    let disk = MemoryDisk::new();
+    drop(try_open(&disk, manager_settings(&["/a", "/b", "/c"])).unwrap());
+    *disk.faults.unreadable.lock().unwrap() = Some(PathBuf::from("/c"));
+    let metadata = named("__cluster_metadata", 0);
+    let looked = crate::log::check_metadata_log(&*disk, &manager_settings(&["/new", "/b", "/c"]), &metadata);
+    let Err(LogError::Inconsistent(sentence)) = looked else { panic!("{looked:?}") };
+    assert!(sentence.contains("may lie in /c"), "{sentence}");
 }
 
 #[test]

@@ -63,6 +63,20 @@ fn a_checkpoint_notices_that_the_file_of_a_log_was_removed_or_another_put_in_its
 }
 
 #[test]
+fn a_checkpoint_notices_that_the_folder_of_an_idle_log_was_removed() {
+    let disk = MemoryDisk::new();
+    let (manager, log) = open(&disk, LogSettings::default());
+    try_append(&log).unwrap();
+    (0..2).for_each(|_| log.synced(&log.sync_point().unwrap()));
+    (0..2).for_each(|_| log.maintain(at(1)).unwrap());
+    drop(manager.begin_checkpoint());
+    assert!(disk.open_handles() == 0 && !log.is_offline(), "the look leaves nothing open");
+    disk.remove_directory(Path::new(FOLDER)).unwrap();
+    drop(manager.begin_checkpoint());
+    assert!(log.is_offline());
+}
+
+#[test]
 fn no_empty_file_takes_the_place_of_one_that_was_removed_from_an_idle_log() {
     let disk = MemoryDisk::new();
     let (_manager, log) = open(&disk, LogSettings::default());
