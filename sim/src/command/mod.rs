@@ -16,6 +16,8 @@ mod replay; // a capsule, again
 mod run; // seeds, until something breaks
 mod seed; // a seed as people write it
 mod shrink; // a smaller capsule
+#[cfg(feature = "zoo")]
+mod shrunk_sizes; // how small findings get, and the goals
 mod story; // a page that people read
 #[cfg(feature = "zoo")]
 mod zoo; // planted bugs

@@ -6,16 +6,13 @@ use std::collections::BTreeMap;
 
 use clap::Args;
 use klamm::zoo::{Bug, plant};
-use klamm_sim::checker::Violation;
-use klamm_sim::run::{RunReport, run};
-use klamm_sim::shrink::shrink;
-use klamm_sim::{Scenario, WorldOptions};
+use klamm_sim::WorldOptions;
+use klamm_sim::run::run;
 use serde::Serialize;
 
 use super::exit::Exit;
-use super::host::Stopwatch;
 use super::refuse;
-use super::shrink::patience;
+use super::shrunk_sizes::{ShrunkGates, ShrunkSizes};
 
 /// Seeds of different trials never meet.
 const TRIAL_STRIDE: u64 = 1_000_000;
@@ -43,15 +40,13 @@ pub(super) struct Options {
     json: bool,
 }
 
-/// What shrinking came to, over the trials of one bug.
-#[derive(Default, Serialize)]
-struct ShrunkSizes {
-    faults_before: Vec<usize>,
-    faults: Vec<usize>,
-    operations: Vec<u32>,
-    clients: Vec<usize>,
-    milliseconds: Vec<u128>,
-    same_violation: usize,
+/// What `--json` prints: each bug by its name, and how small all findings got.
+#[derive(Serialize)]
+struct Json<'a> {
+    #[serde(flatten)]
+    bugs: &'a BTreeMap<&'static str, Row>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shrunk: Option<ShrunkGates>,
 }
 
 /// What came of one bug.
@@ -92,12 +87,17 @@ impl Options {
                     bug.name(),
                     row.worst_seeds
                 );
-                row.shrunk.iter().for_each(ShrunkSizes::say);
+                row.shrunk.iter().filter(|_| row.found > 0).for_each(ShrunkSizes::say);
             }
             rows.insert(bug.name(), row);
         }
+        let shrunk =
+            self.shrink.then(|| ShrunkSizes::of_all(rows.values().filter_map(|row| row.shrunk.as_ref())).gates());
         if self.json {
-            println!("{}", serde_json::to_string_pretty(&rows).expect("plain numbers and names are JSON"));
+            let json = Json { bugs: &rows, shrunk };
+            println!("{}", serde_json::to_string_pretty(&json).expect("plain numbers and names are JSON"));
+        } else if let Some(shrunk) = shrunk {
+            shrunk.say();
         }
         if rows.values().all(|row| row.found == row.trials) { Exit::Ok } else { Exit::Invariant }
     }
@@ -119,7 +119,7 @@ impl Options {
             mean_seeds_tenths: (total * 10).checked_div(count).unwrap_or(0),
             worst_seeds: found.iter().map(|finding| finding.seeds).max().unwrap_or(0),
             first_finding: found.first().map(|finding| finding.said.clone()).unwrap_or_default(),
-            shrunk: self.shrink.then(|| shrink_all(bug, &found)),
+            shrunk: self.shrink.then(|| ShrunkSizes::of(bug, found.iter().map(|finding| finding.seed))),
         }
     }
 }
@@ -143,47 +143,4 @@ fn find(bug: Bug, trial: u64, seeds: u64) -> Option<Finding> {
         let is_clean = run(WorldOptions::from_seed(seed)).violations.is_empty();
         is_clean.then(|| Finding { seeds: index + 1, seed, said: violation.to_string() })
     })
-}
-
-fn shrink_all(bug: Bug, found: &[Finding]) -> ShrunkSizes {
-    plant(Some(bug));
-    let mut sizes = ShrunkSizes::default();
-    for finding in found {
-        let scenario = Scenario::from(WorldOptions::from_seed(finding.seed));
-        let before = run(scenario.clone());
-        let stopwatch = Stopwatch::start();
-        let Ok(shrunk) = shrink(scenario, patience(stopwatch)) else { continue };
-        let milliseconds = stopwatch.elapsed().as_millis();
-        let identity = |report: &RunReport| report.violations.first().map(Violation::identity);
-        sizes.faults_before.push(before.fired.len());
-        sizes.faults.push(shrunk.report.fired.len());
-        sizes.operations.push(shrunk.report.operations.values().sum());
-        sizes.clients.push(shrunk.report.operations.len());
-        sizes.milliseconds.push(milliseconds);
-        sizes.same_violation += usize::from(identity(&before) == identity(&shrunk.report));
-    }
-    plant(None);
-    sizes
-}
-
-impl ShrunkSizes {
-    fn say(&self) {
-        let ShrunkSizes { faults_before, faults, operations, clients, milliseconds, same_violation } = self;
-        let count = faults.len();
-        println!(
-            "    shrunk, median and 95th percentile: faults {} from {}, operations {}, clients {}, ms {}; same violation {same_violation}/{count}",
-            median_and_p95(faults),
-            median_and_p95(faults_before),
-            median_and_p95(operations),
-            median_and_p95(clients),
-            median_and_p95(milliseconds),
-        );
-    }
-}
-
-fn median_and_p95<Number: Copy + Ord + std::fmt::Display>(numbers: &[Number]) -> String {
-    let mut sorted = numbers.to_vec();
-    sorted.sort_unstable();
-    let at = |percent: usize| sorted.get((sorted.len() * percent / 100).min(sorted.len().saturating_sub(1)));
-    at(50).zip(at(95)).map_or_else(|| "-".to_string(), |(median, high)| format!("{median}/{high}"))
 }
