@@ -642,7 +642,16 @@ fn open_directories(
         let path = path.display();
         if directory.cluster_id != cluster_id {
             let found = &directory.cluster_id;
-            return Err(LogError::Inconsistent(format!("{path} belongs to cluster.id {found}, not to {cluster_id}")));
+            let cure = match settings.cluster_id {
+                Some(_) => format!(
+                    "set the variable CLUSTER_ID (or KAFKA_CLUSTER_ID, KAFKA_KRAFT_CLUSTER_ID) to {found} or remove it, or name another \
+                     directory in `log.dirs`"
+                ),
+                None => "name the directories of one cluster only in `log.dirs`".to_owned(),
+            };
+            return Err(LogError::Inconsistent(format!(
+                "{path} belongs to cluster.id {found}, not to {cluster_id}: {cure}"
+            )));
         }
         if let Some(twin) = directories.iter().find(|other| other.id == directory.id) {
             let twin = twin.path.display();
