@@ -14,8 +14,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use klamm::env::{Disk, Event, Selector};
-use klamm::os::{FileDisk, ListenOptions, MioListener, MioSelector};
+use klamm::env::{Clock, Disk, Event, Selector};
+use klamm::os::{FileDisk, ListenOptions, MioListener, MioSelector, SystemClock};
 use klamm_sim::conformance::{Makers, Patience, Peer, clauses, simulated_clauses};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tempfile::TempDir;
@@ -63,6 +63,14 @@ impl Makers for RealMakers {
         let start = Instant::now();
         selector.poll(events, Some(SLEEP))?;
         Ok(start.elapsed() < SLEEP)
+    }
+
+    fn wait(&mut self, selector: &mut MioSelector, timeout: Duration) -> io::Result<()> {
+        selector.poll(&mut Vec::new(), Some(timeout))
+    }
+
+    fn clock(&self) -> Arc<dyn Clock> {
+        Arc::new(SystemClock::new())
     }
 
     fn forbid_descriptors(&mut self, forbidden: bool) {

@@ -228,6 +228,17 @@ flaws! {
     /// Renaming a file onto itself removes it.
     RenameOntoItselfRemoves;
 
+    /// The instant goes back.
+    ClockGoesBack;
+    /// The instant is half of what has passed.
+    ClockRunsSlow;
+    /// The wall time stands still.
+    WallStandsStill;
+    /// The stopwatch is ahead of the instant.
+    StopwatchOfItsOwn;
+    /// Nobody can set the wall clock.
+    WallNeverJumps;
+
     /// A sync makes nothing durable.
     SyncIgnored;
     /// A sync of everything misses what lies deeper.

@@ -166,6 +166,9 @@ impl World {
     /// Moves the wall clock by some milliseconds, forward or back.
     pub fn jump_wall(&self, milliseconds: i64) {
         let mut kernel = self.shared.lock();
+        if kernel.flawed(Flaw::WallNeverJumps) {
+            return;
+        }
         kernel.wall_offset_ms = kernel.wall_offset_ms.saturating_add(milliseconds);
         kernel.note(TraceKind::WallJump, 0, milliseconds.cast_unsigned());
     }

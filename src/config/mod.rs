@@ -20,6 +20,7 @@ mod source;
 mod start;
 mod validate;
 mod value;
+mod verdict;
 
 pub use describe::{ConfigEntry, ConfigSynonym, describe_broker, describe_cluster, describe_group, describe_topic};
 pub use document::{markdown_of_broker, markdown_of_groups, markdown_of_the_rest, markdown_of_topics};
@@ -27,6 +28,7 @@ pub use knob::{Check, Importance, Knob, Standing, UpdateMode};
 pub use layers::{ConfigSource, DynamicConfig, Layers, StaticConfig};
 pub use listener::{Endpoint, SecurityProtocol};
 pub use problem::{ConfigProblem, ConfigProblems, Origin};
+pub(crate) use properties::{escape as escape_property, parse as parse_properties};
 pub use settings::{
     BrokerLogSettings, ClassicGroupSettings, CompressionType, ListenerSettings, NetworkSettings, NodeSettings,
     OffsetsSettings, RequestSettings, Settings, TimestampType, TopicCreationSettings, TopicSettings,

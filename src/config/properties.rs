@@ -108,6 +108,24 @@ fn split(line: &str) -> (&str, &str) {
     (line, "")
 }
 
+/// The text of a value, as Java writes it.
+pub(crate) fn escape(value: &str) -> String {
+    let mut escaped = String::with_capacity(value.len());
+    for character in value.chars() {
+        match character {
+            '\\' | '=' | ':' | '#' | '!' => escaped.extend(['\\', character]),
+            ' ' if escaped.is_empty() => escaped.push_str("\\ "),
+            ' '..='~' => escaped.push(character),
+            _ => {
+                for unit in character.encode_utf16(&mut [0; 2]) {
+                    escaped.push_str(&format!("\\u{unit:04X}"));
+                }
+            }
+        }
+    }
+    escaped
+}
+
 fn unescape(text: &str) -> Option<String> {
     let mut unescaped = String::with_capacity(text.len());
     let mut characters = text.chars().peekable();
@@ -153,9 +171,9 @@ fn four_digits(characters: &mut Peekable<Chars<'_>>) -> Option<u16> {
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::{any, prop_assert_eq, prop_assume, proptest};
+    use proptest::prelude::{any, prop_assert, prop_assert_eq, prop_assume, proptest};
 
-    use super::{BadEscape, Property, decode, line_in_utf8, natural_lines, parse};
+    use super::{BadEscape, Property, decode, escape, line_in_utf8, natural_lines, parse};
 
     #[test]
     fn bytes_are_read_as_java_reads_them_without_the_mark_of_utf_8() {
@@ -233,6 +251,13 @@ mod tests {
             if outcome.is_ok() {
                 prop_assert_eq!(pairs(&text), others);
             }
+        }
+
+        #[test]
+        fn a_value_that_is_escaped_is_read_as_it_was(value in any::<String>()) {
+            let text = format!("key={}\nlast=1\n", escape(&value));
+            prop_assert!(text.is_ascii());
+            prop_assert_eq!(&pairs(&text)[0].1, &value);
         }
 
         #[test]

@@ -5,15 +5,13 @@
 
 use std::collections::BTreeMap;
 
-use crate::config::knob::{Knob, Standing};
-use crate::config::knobs;
-use crate::config::layers::{DynamicConfig, Layers, StaticConfig, base_of_listener_key};
+use crate::config::layers::{DynamicConfig, Layers, StaticConfig};
 use crate::config::listener::parse_listeners;
-use crate::config::nearest::nearest;
 use crate::config::problem::{ConfigProblem, ConfigProblems};
 use crate::config::rules;
 use crate::config::settings::is_of_controller;
 use crate::config::source::{Setting, Sources};
+use crate::config::verdict::{ListenerNames, Verdict, problem, verdict};
 
 impl StaticConfig {
     /// Checks every setting by itself and against the others; the error has every problem at once.
@@ -23,25 +21,26 @@ impl StaticConfig {
         for setting in sources.settings() {
             settings.insert(setting.key.clone(), setting.clone());
         }
+        let cluster_id = sources.cluster_id().map(str::to_owned);
+        let mut config = StaticConfig { settings, cluster_id, notices: Vec::new() };
+        let listeners = ListenerNames::of(&config);
         let mut idle = IdleKeys::default();
         for variable in sources.idle_variables() {
             idle.add("the variable belongs to Kafka's scripts, to its JVM or to Kubernetes", variable);
         }
         // In the order of the sources, so that problems read like the file; a value that a later one replaces is not
         // judged.
-        for setting in sources.settings().filter(|setting| settings.get(&setting.key) == Some(*setting)) {
+        for setting in sources.settings().filter(|setting| config.settings.get(&setting.key) == Some(*setting)) {
             if sources.is_misread_path(setting) {
                 problems.push(misread_path(setting));
             }
-            match verdict(setting) {
+            match verdict(setting, &listeners) {
                 Verdict::Taken => {}
-                Verdict::Idle(reason) => idle.add(reason, &setting.key),
+                Verdict::Idle(reason) => idle.add(&reason, &setting.key),
                 Verdict::Wrong(problem) => problems.push(problem),
             }
         }
-        name_the_node_twice(&mut settings);
-        let cluster_id = sources.cluster_id().map(str::to_owned);
-        let mut config = StaticConfig { settings, cluster_id, notices: Vec::new() };
+        name_the_node_twice(&mut config.settings);
         if problems.is_empty() {
             let dynamic = DynamicConfig::default();
             problems = rules::problems(Layers { fixed: &config, dynamic: &dynamic });
@@ -97,75 +96,15 @@ fn controller_listeners(config: &StaticConfig) -> Vec<String> {
     endpoints.into_iter().map(|endpoint| endpoint.name).filter(|name| is_of_controller(layers, name)).collect()
 }
 
-enum Verdict {
-    Taken,
-    Idle(&'static str),
-    Wrong(ConfigProblem),
-}
-
-fn verdict(setting: &Setting) -> Verdict {
-    let listener_base = base_of_listener_key(&setting.key).map(|(_, base)| base);
-    let base = listener_base.map_or(setting.key.as_str(), base_of_mechanism_key);
-    let Some(knob) = knobs::find(base) else {
-        return match knobs::retired(&setting.key) {
-            Some(reason) => Verdict::Idle(reason),
-            None => Verdict::Wrong(problem(setting, None, unknown_key(&setting.key))),
-        };
-    };
-    let shown = if knob.is_sensitive() { "[hidden]" } else { setting.value.as_str() };
-    if let Err(reason) = knob.parse(&setting.value) {
-        return Verdict::Wrong(problem(setting, Some(shown), format!("is not valid: it {reason}")));
-    }
-    match knob.standing {
-        Standing::Honoured(_) => Verdict::Taken,
-        Standing::Idle(reason) => Verdict::Idle(reason),
-        Standing::Refused(reason) if turns_on(knob, &setting.value) => {
-            Verdict::Wrong(problem(setting, Some(shown), format!("cannot be had: {reason}")))
-        }
-        Standing::Refused(_) => Verdict::Taken,
-    }
-}
-
-/// Whether a value of a refused knob asks for what is not there: anything but its default and nothing at all.
-pub(crate) fn turns_on(knob: &Knob, text: &str) -> bool {
-    let is_empty = text.trim().is_empty() || text.trim() == "null";
-    let is_default = knob.parse(text).ok() == knob.default_value();
-    !is_empty && !is_default
-}
-
-/// The key behind `<mechanism>.`, as SASL's keys of a listener have it; else the key itself.
-fn base_of_mechanism_key(base: &str) -> &str {
-    match base.split_once('.') {
-        Some((_, rest)) if knobs::find(base).is_none() && knobs::find(rest).is_some() => rest,
-        _ => base,
-    }
-}
-
-fn unknown_key(key: &str) -> String {
-    if key.is_empty() {
-        return "there is a value without a key".to_owned();
-    }
-    let names = knobs::all().filter(|knob| !knob.is_internal).map(|knob| knob.name);
-    match nearest(key, names) {
-        Some(name) => format!("is not a key that Kafka or Klamm knows; did you mean {name}?"),
-        None => "is not a key that Kafka or Klamm knows; remove it".to_owned(),
-    }
-}
-
-fn problem(setting: &Setting, shown: Option<&str>, reason: String) -> ConfigProblem {
-    let value = shown.map(str::to_owned);
-    ConfigProblem { key: setting.key.clone(), value, origin: Some(setting.origin.clone()), reason }
-}
-
 /// Keys that mean nothing here, gathered by the reason, so that one line names all that share it.
 #[derive(Default)]
-struct IdleKeys(Vec<(&'static str, Vec<String>)>);
+struct IdleKeys(Vec<(String, Vec<String>)>);
 
 impl IdleKeys {
-    fn add(&mut self, reason: &'static str, key: &str) {
-        match self.0.iter_mut().find(|(known, _)| *known == reason) {
+    fn add(&mut self, reason: &str, key: &str) {
+        match self.0.iter_mut().find(|(known, _)| known == reason) {
             Some((_, keys)) => keys.push(key.to_owned()),
-            None => self.0.push((reason, vec![key.to_owned()])),
+            None => self.0.push((reason.to_owned(), vec![key.to_owned()])),
         }
     }
 

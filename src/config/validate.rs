@@ -10,8 +10,8 @@ use crate::config::layers::{DynamicConfig, Layers, base_of_listener_key};
 use crate::config::nearest::nearest;
 use crate::config::rules;
 use crate::config::settings::TopicLayers;
-use crate::config::start::turns_on;
 use crate::config::value::{Kind, Value};
+use crate::config::verdict::turns_on;
 
 /// Why configs cannot be, as a sentence for the client.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -86,7 +86,12 @@ pub(super) fn format_checkpoint(lines: &[String]) -> String {
 
 /// The lines of a checkpoint; `None` if the file is not there. A wrong version or count is an error.
 pub(super) fn read_checkpoint(disk: &dyn Disk, path: &Path) -> Result<Option<Vec<String>>, LogError> {
-    let Some(text) = read_text(disk, path)? else { return Ok(None) };
+    let text = read_text(disk, path)?;
+    text.map(|text| checkpoint_lines(path, &text)).transpose()
+}
+
+/// The lines of the checkpoint at `path` that has this text.
+pub(super) fn checkpoint_lines(path: &Path, text: &str) -> Result<Vec<String>, LogError> {
     let mut lines = text.lines();
     if lines.next() != Some(VERSION) {
         return Err(LogError::malformed(path, "its version is not 0"));
@@ -96,7 +101,7 @@ pub(super) fn read_checkpoint(disk: &dyn Disk, path: &Path) -> Result<Option<Vec
     if count != Some(lines.len()) {
         return Err(LogError::malformed(path, "the number of its lines is not what its second line says"));
     }
-    Ok(Some(lines))
+    Ok(lines)
 }
 
 #[cfg(test)]

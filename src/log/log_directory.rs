@@ -82,7 +82,10 @@ impl LogDirectory {
         if properties.node_id != node_id {
             let found = properties.node_id;
             let path = path.display();
-            return Err(LogError::Inconsistent(format!("{path} belongs to node.id {found}, not to {node_id}")));
+            return Err(LogError::Inconsistent(format!(
+                "{path} belongs to node.id {found}, not to {node_id}: set node.id={found} (or the variable KAFKA_NODE_ID), or name \
+                 another directory in `log.dirs`"
+            )));
         }
         Ok(LogDirectory {
             path: Arc::from(path),

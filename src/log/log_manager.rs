@@ -729,8 +729,7 @@ fn open_directories(
         };
         let path = path.display();
         if directory.cluster_id != cluster_id {
-            let found = &directory.cluster_id;
-            return Err(LogError::Inconsistent(format!("{path} belongs to cluster.id {found}, not to {cluster_id}")));
+            return Err(of_another_cluster(&directory, &cluster_id, settings));
         }
         if let Some(twin) = directories.iter().find(|other| other.id == directory.id) {
             let twin = twin.path.display();
@@ -743,6 +742,19 @@ fn open_directories(
     } else {
         Err(first_error.unwrap_or(LogError::NoDirectory))
     }
+}
+
+/// Why a directory of another cluster is not opened, and the cure: only the environment asks for a cluster, else the first directory does.
+fn of_another_cluster(directory: &LogDirectory, wanted: &str, settings: &LogManagerSettings) -> LogError {
+    let (path, found) = (directory.path.display(), &directory.cluster_id);
+    let cure = match settings.cluster_id {
+        Some(_) => format!(
+            "set the variable CLUSTER_ID (or KAFKA_CLUSTER_ID, KAFKA_KRAFT_CLUSTER_ID) to {found} or remove it, or name another \
+             directory in `log.dirs`"
+        ),
+        None => "name the directories of one cluster only in `log.dirs`".to_owned(),
+    };
+    LogError::Inconsistent(format!("{path} belongs to cluster.id {found}, not to {wanted}: {cure}"))
 }
 
 /// A directory whose lock is held may be one that was opened just now, by a link or another way to write its name: then it is that.

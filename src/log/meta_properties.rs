@@ -4,6 +4,7 @@
 
 use std::path::Path;
 
+use crate::config::{escape_property, parse_properties};
 use crate::env::Disk;
 use crate::log::checkpoint_file::{read_text, replace_text};
 use crate::log::error::LogError;
@@ -30,10 +31,10 @@ impl MetaProperties {
     pub(super) fn read(disk: &dyn Disk, directory: &Path) -> Result<Option<MetaProperties>, LogError> {
         let path = directory.join(META_PROPERTIES);
         let Some(text) = read_text(disk, &path)? else { return Ok(None) };
+        let properties = parse_properties(&text).map_err(|_| LogError::malformed(&path, "it has a malformed \\u"))?;
         let value = |key: &str| {
-            let mut pairs =
-                text.lines().filter(|line| !line.starts_with(['#', '!'])).filter_map(|line| line.split_once('='));
-            pairs.rfind(|(name, _)| name.trim() == key).map(|(_, value)| value.trim().to_owned())
+            let property = properties.iter().rfind(|property| property.key == key);
+            property.map(|property| property.value.trim().to_owned())
         };
         if value("version").as_deref() != Some(VERSION) {
             return Err(LogError::malformed(&path, "its version is not 1"));
@@ -48,6 +49,7 @@ impl MetaProperties {
     pub(super) fn write(&self, disk: &dyn Disk, directory: &Path) -> Result<(), LogError> {
         let MetaProperties { cluster_id, node_id, directory_id } = self;
         let directory_id = directory_id.as_ref().map_or(String::new(), |id| format!("directory.id={id}\n"));
+        let cluster_id = escape_property(cluster_id);
         let text = format!("cluster.id={cluster_id}\n{directory_id}node.id={node_id}\nversion={VERSION}\n");
         replace_text(disk, &directory.join(META_PROPERTIES), &text)
     }

@@ -2,6 +2,7 @@
 //!
 //! It must not look inside a log: only offsets, bytes and files on disk.
 
+mod indexes;
 mod log_directories;
 mod losses;
 pub(crate) mod memory_disk;

@@ -255,9 +255,89 @@ fn an_unknown_key_is_refused_with_the_nearest_known_one() {
         "server.properties, line 2: log.retention.msec is not a key that Kafka or Klamm knows; did you mean log.retention.ms?"
     );
     assert!(
-        refusal("listener.name.plaintext.max.conections=5").contains("listener.name.plaintext.max.conections is not")
+        refusal("listener.name.plaintext.max.conections=5")
+            .ends_with("did you mean listener.name.plaintext.max.connections?")
     );
+    assert!(refusal("listener.name.plaintext.num.partition=5").ends_with("did you mean num.partitions?"));
     assert!(refusal("colour=blue").ends_with("remove it."));
+}
+
+#[test]
+fn a_key_for_one_listener_that_has_no_effect_is_said_with_what_to_set_instead() {
+    for (text, line) in [
+        (
+            "listener.name.plaintext.connections.max.idle.ms=1000",
+            "No effect: listener.name.plaintext.connections.max.idle.ms (a listener has no such key of its own: set \
+             connections.max.idle.ms for the whole broker).",
+        ),
+        (
+            "listener.name.plaintext.foo.num.partitions=7",
+            "No effect: listener.name.plaintext.foo.num.partitions (a listener has no such key of its own: set \
+             num.partitions for the whole broker).",
+        ),
+        (
+            "listener.name.plaintext.foo.max.connections=7",
+            "No effect: listener.name.plaintext.foo.max.connections (it has no SASL mechanism: set \
+             listener.name.plaintext.max.connections).",
+        ),
+        (
+            "listener.name.ssl.max.connections=7",
+            "No effect: listener.name.ssl.max.connections (no listener is called ssl: name it in `listeners`, or remove \
+             the key).",
+        ),
+    ] {
+        assert_eq!(started(text).notices(), [line]);
+    }
+    for text in [
+        "listener.name.plaintext.num.network.threads=2",
+        "listener.name.plaintext.max.connections=2\nlistener.name.plaintext.max.connection.creation.rate=2",
+        "listeners=A.B://:1\nlistener.security.protocol.map=A.B:PLAINTEXT\nlistener.name.a.b.num.network.threads=2",
+    ] {
+        assert!(started(text).notices().is_empty(), "{text}");
+    }
+}
+
+#[test]
+fn a_key_for_a_listener_that_is_not_there_is_refused() {
+    let refused = refusal("listener.name.nolistener.max.connections=5");
+    assert!(refused.contains("is for a listener that is not there, nolistener; name it in `listeners`"), "{refused}");
+    for name in ["plantext", "PLAINTEXT"] {
+        let refused = refusal(&format!("listener.name.{name}.max.connections=5"));
+        assert!(refused.ends_with("did you mean listener.name.plaintext.max.connections?"), "{refused}");
+    }
+    let refused = refusal("listeners=A:9092\nlistener.name.a.max.connections=5");
+    assert!(refused.contains("is not NAME://host:port") && !refused.contains("not there"), "{refused}");
+}
+
+#[test]
+fn keys_that_a_broker_takes_at_run_time_only_and_those_of_an_authorizer_have_no_effect() {
+    for key in [
+        "leader.replication.throttled.rate",
+        "follower.replication.throttled.rate",
+        "super.users",
+        "allow.everyone.if.no.acl.found",
+    ] {
+        let notices = started(&format!("{key}=1")).notices().join("\n");
+        assert!(notices.starts_with(&format!("No effect: {key} (")), "{notices}");
+    }
+}
+
+#[test]
+fn a_key_of_a_topic_or_a_group_is_told_its_name_for_the_broker() {
+    for (key, words) in [
+        ("retention.ms", "is a key of a single topic; the broker's, for all of them, is log.retention.ms."),
+        ("segment.bytes", "is log.segment.bytes."),
+        ("max.message.bytes", "is message.max.bytes."),
+        (
+            "consumer.session.timeout.ms",
+            "single group; the broker's, for all of them, is group.consumer.session.timeout.ms.",
+        ),
+        ("remote.storage.enable", "set it on the topic at run time, and remove it here."),
+    ] {
+        let refused = refusal(&format!("{key}=5"));
+        assert!(refused.contains(key) && refused.ends_with(words), "{refused}");
+    }
+    assert!(started("min.insync.replicas=1").get("min.insync.replicas").is_some());
 }
 
 #[test]

@@ -6,8 +6,10 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
-use klamm::env::{Disk, Event, Selector};
+use klamm::env::{Clock, Disk, Event, Selector};
+use klamm::types::Instant;
 
 use crate::client_socket::ClientSocket;
 use crate::conformance::Failure;
@@ -45,6 +47,10 @@ pub trait Makers {
     fn poll(&mut self, selector: &mut Self::Selector, events: &mut Vec<Event>, patience: Patience) -> io::Result<()>;
     /// Polls once and says whether the poll ended before its time.
     fn poll_ends_early(&mut self, selector: &mut Self::Selector, events: &mut Vec<Event>) -> io::Result<bool>;
+    /// Polls once, and waits for as long as the timeout says.
+    fn wait(&mut self, selector: &mut Self::Selector, timeout: Duration) -> io::Result<()>;
+    /// The clock under test.
+    fn clock(&self) -> Arc<dyn Clock>;
     /// From now on no socket and no file can be opened, or again.
     fn forbid_descriptors(&mut self, forbidden: bool);
     /// The disk under test.
@@ -131,6 +137,16 @@ impl Makers for SimMakers {
         let early = self.world.is_selector_ready(selector.id());
         selector.poll(events, None)?;
         Ok(early)
+    }
+
+    fn wait(&mut self, selector: &mut SimSelector, timeout: Duration) -> io::Result<()> {
+        let timeout_ns = u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX);
+        self.world.advance_to(Instant(self.world.now().instant.0.saturating_add(timeout_ns)));
+        selector.poll(&mut Vec::new(), Some(timeout))
+    }
+
+    fn clock(&self) -> Arc<dyn Clock> {
+        Arc::new(self.world.clock())
     }
 
     fn forbid_descriptors(&mut self, forbidden: bool) {

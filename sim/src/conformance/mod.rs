@@ -6,6 +6,7 @@
 
 mod accepting;
 mod bench;
+mod clocks;
 mod crashes;
 mod ends;
 mod files;
@@ -89,6 +90,7 @@ pub fn clauses<M: Makers>() -> Vec<Clause<M>> {
     clauses.extend(ends::clauses());
     clauses.extend(sending::clauses());
     clauses.extend(files::clauses());
+    clauses.extend(clocks::clauses());
     clauses
 }
 
@@ -96,6 +98,7 @@ pub fn clauses<M: Makers>() -> Vec<Clause<M>> {
 pub fn simulated_clauses() -> Vec<SimulatedClause> {
     let mut clauses = crashes::simulated_clauses();
     clauses.extend(troubles::simulated_clauses());
+    clauses.extend(clocks::simulated_clauses());
     clauses
 }
 

@@ -3,6 +3,8 @@
 //!
 //! It must not know what the keys once meant in detail.
 
+use super::reasons::NO_AUTHORIZER;
+
 /// Keys of Kafka before 4.4 that no longer exist.
 const REMOVED: [&str; 18] = [
     "control.plane.listener.name",
@@ -25,6 +27,9 @@ const REMOVED: [&str; 18] = [
     "group.share.max.groups",
 ];
 
+/// Keys that no broker has but its authorizer: without one, they allow and forbid nothing in Kafka either.
+const OF_AUTHORIZER: [&str; 2] = ["super.users", "allow.everyone.if.no.acl.found"];
+
 /// Beginnings of keys of plugins and of other distributions.
 const FOREIGN: [(&str, &str); 11] = [
     ("config.providers.", "Klamm loads no Java class"),
@@ -44,6 +49,9 @@ const FOREIGN: [(&str, &str); 11] = [
 pub(super) fn reason(name: &str) -> Option<&'static str> {
     if REMOVED.contains(&name) {
         return Some("Kafka 4 removed it");
+    }
+    if OF_AUTHORIZER.contains(&name) {
+        return Some(NO_AUTHORIZER);
     }
     FOREIGN.iter().find(|(beginning, _)| name.starts_with(beginning)).map(|(_, reason)| *reason)
 }

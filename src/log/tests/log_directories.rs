@@ -28,6 +28,13 @@ fn create(manager: &LogManager, partition: &TopicPartition) -> Arc<UnifiedLog> {
     manager.create(at(0), partition, TopicId([7; 16]), Arc::new(LogSettings::default()), true).unwrap()
 }
 
+fn refusal(disk: &Arc<MemoryDisk>, settings: LogManagerSettings) -> String {
+    match try_open(disk, settings) {
+        Err(error @ LogError::Inconsistent(_)) => error.to_string(),
+        other => panic!("{:?}", other.map(|_| "it is opened")),
+    }
+}
+
 #[test]
 fn a_directory_serves_one_broker_at_a_time() {
     let disk = MemoryDisk::new();
@@ -51,9 +58,20 @@ fn directories_keep_their_identity_and_refuse_another() {
     drop(manager);
 
     let other_node = LogManagerSettings { node_id: BrokerId(2), ..manager_settings(&["/a"]) };
-    assert!(matches!(try_open(&disk, other_node), Err(LogError::Inconsistent(_))));
+    assert!(refusal(&disk, other_node).ends_with(
+        "/a belongs to node.id 1, not to 2: set node.id=1 (or the variable KAFKA_NODE_ID), or name another directory in `log.dirs`"
+    ));
     let other_cluster = LogManagerSettings { cluster_id: Some("other".to_owned()), ..manager_settings(&["/a"]) };
-    assert!(matches!(try_open(&disk, other_cluster), Err(LogError::Inconsistent(_))));
+    let refused = refusal(&disk, other_cluster);
+    let words = format!("/a belongs to cluster.id {cluster_id}, not to other: set the variable CLUSTER_ID");
+    assert!(refused.contains(&words) && refused.contains("name another directory in `log.dirs`"), "{refused}");
+    disk.create_directory(Path::new("/z")).unwrap();
+    disk.write("/z/meta.properties", b"cluster.id=other\nnode.id=1\nversion=1\n");
+    let refused = refusal(&disk, manager_settings(&["/a", "/z"]));
+    assert!(
+        refused.contains(": name the directories of one cluster only") && !refused.contains("variable"),
+        "{refused}"
+    );
     disk.write("/b/meta.properties", &disk.read("/a/meta.properties").unwrap());
     let twins = try_open(&disk, manager_settings(&["/a", "/b"]));
     assert!(matches!(twins, Err(LogError::Inconsistent(_))), "two directories with one id");
@@ -82,6 +100,16 @@ fn properties_as_kafka_writes_them_are_understood() {
     let manager = try_open(&disk, manager_settings(&["/logs"])).unwrap();
     assert_eq!(manager.cluster_id(), "abc");
     assert!(!manager.directories()[0].id.is_empty(), "a directory without an id gets one");
+    for id in ["my cluster", "4L6g3nShT-eMCtK--X86sw=="] {
+        let disk = MemoryDisk::new();
+        disk.create_directory(Path::new("/logs")).unwrap();
+        let text = format!("cluster.id={}\nnode.id=1\nversion=1\n", id.replace('=', "\\="));
+        disk.write("/logs/meta.properties", text.as_bytes());
+        let settings = LogManagerSettings { cluster_id: Some(id.to_owned()), ..manager_settings(&["/logs"]) };
+        drop(try_open(&disk, settings).unwrap());
+        let kept = String::from_utf8(disk.read("/logs/meta.properties").unwrap()).unwrap();
+        assert!(text.lines().all(|line| kept.contains(line)) && kept.contains("directory.id="), "{kept}");
+    }
     for text in ["version=0\nbroker.id=1\n", "version=1\ncluster.id=abc\n", ""] {
         let disk = MemoryDisk::new();
         disk.create_directory(Path::new("/logs")).unwrap();
