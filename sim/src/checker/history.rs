@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Violation;
 use super::admin_history::AdminHistory;
+use super::deleted_records::DeletedRecords;
 use super::destroyed_records::DestroyedRecords;
 use super::group_history::GroupHistory;
 use super::sessions::Sessions;
@@ -115,6 +116,7 @@ pub struct History {
     sessions: Sessions,
     admin: AdminHistory,
     destroyed: DestroyedRecords,
+    deleted: DeletedRecords,
     violations: Vec<Violation>,
 }
 
@@ -226,6 +228,11 @@ impl History {
         &mut self.destroyed
     }
 
+    /// Which records clients have had deleted.
+    pub(crate) fn deleted(&mut self) -> &mut DeletedRecords {
+        &mut self.deleted
+    }
+
     /// What members of the group were told.
     pub(crate) fn groups(&mut self) -> &mut GroupHistory {
         &mut self.groups
@@ -295,7 +302,8 @@ impl History {
         match (send.outcome, found) {
             (SendOutcome::Acknowledged(offset), None) => {
                 let survives = send.acks == Acks::All || send.era.losses == self.losses;
-                if survives && !self.destroyed.excuses(partition, offset, send.era.recoveries) {
+                let is_deleted = self.deleted.excuses(partition, offset);
+                if survives && !is_deleted && !self.destroyed.excuses(partition, offset, send.era.recoveries) {
                     self.violate(Violation::AcknowledgedLost { value, partition, offset });
                 }
             }
@@ -318,6 +326,7 @@ impl History {
         if let Some(ReadAt { partition, offset, era }) = self.read_at.get(&value).copied()
             && (send.acks == Acks::All || era.losses == self.losses)
             && found != Some((partition, offset))
+            && !self.deleted.excuses(partition, offset)
             && !self.destroyed.excuses(partition, offset, era.recoveries)
         {
             self.violate(Violation::ReadLost { value, partition, offset });
