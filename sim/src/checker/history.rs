@@ -78,6 +78,8 @@ pub struct Seen {
     pub high_watermark: i64,
     /// When it was asked for. The answer may have been on its way while something was lost.
     pub era: Era,
+    /// Before which offset there was nothing any more, as was known then.
+    pub start: i64,
     /// Its time.
     pub timestamp: i64,
 }
@@ -158,10 +160,13 @@ impl History {
 
     /// Notes a record that a consumer read where it expected the offset `expected`.
     pub(crate) fn seen(&mut self, seen: Seen, expected: i64, value: Option<Value>) {
-        let Seen { client, partition, epoch, offset, high_watermark, era, timestamp } = seen;
+        let Seen { client, partition, epoch, offset, high_watermark, era, start, timestamp } = seen;
         // What was destroyed may be missing.
         if offset != expected && !self.destroyed.excuses_gap(partition, expected..offset) {
             self.violate(Violation::Gap { client, partition, offset, expected });
+        }
+        if offset < start {
+            self.violate(Violation::DeletedServed { client, partition, offset, start });
         }
         if offset >= high_watermark {
             self.violate(Violation::AboveHighWatermark { client, partition, offset, high_watermark });

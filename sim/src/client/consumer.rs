@@ -427,6 +427,7 @@ impl Consumer {
         records: &[u8],
     ) -> bool {
         let Some(position) = self.positions.get_mut(&partition) else { return false };
+        let start = self.starts_when_asked.get(&partition).copied().unwrap_or(0);
         if BatchIterator::new(records).next().is_some_and(|first| first.is_err()) {
             // The last batch may be cut, but not the first, or nobody could go on.
             return false;
@@ -455,10 +456,6 @@ impl Consumer {
                 if offset < position.offset {
                     continue;
                 }
-                if let Some(start) = self.starts_when_asked.get(&partition).filter(|start| offset < **start) {
-                    let (client, start) = (self.profile.client, *start);
-                    context.history.violate(Violation::DeletedServed { client, partition, offset, start });
-                }
                 let epoch = batch.partition_leader_epoch().0;
                 let value = record.value.and_then(Value::from_bytes);
                 context.history.seen(
@@ -469,6 +466,7 @@ impl Consumer {
                         offset,
                         high_watermark,
                         era: self.era_when_asked,
+                        start,
                         timestamp: record.timestamp,
                     },
                     position.offset,

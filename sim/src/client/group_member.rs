@@ -413,12 +413,7 @@ impl GroupMember {
             }
             Task::Twin => {
                 let response = HeartbeatResponse::decode(decoder, version)?;
-                let twin = self.twin.take();
-                let is_of_now = self.settled.is_some_and(|(boot, _)| boot == self.asked_in && boot == context.boot);
-                if let Some(twin) = twin.filter(|_| response.error_code == 0 && is_of_now) {
-                    context.history.violate(Violation::TwinAlive { member: twin.member_id });
-                }
-                self.task = self.next_round(context);
+                self.take_twin(context, response.error_code);
             }
             Task::Leave => {
                 let response = LeaveGroupResponse::decode(decoder, version)?;
@@ -467,6 +462,16 @@ impl GroupMember {
             }
             _ => self.after(context, response.error_code),
         };
+    }
+
+    /// Its former self has spoken, and must not be heard while it is known itself.
+    fn take_twin(&mut self, context: &mut ClientContext<'_>, error: i16) {
+        let twin = self.twin.take();
+        let is_of_now = self.settled.is_some_and(|(boot, _)| boot == self.asked_in && boot == context.boot);
+        if let Some(twin) = twin.filter(|_| error == 0 && is_of_now) {
+            context.history.violate(Violation::TwinAlive { member: twin.member_id });
+        }
+        self.task = self.next_round(context);
     }
 
     /// It has the place of its former self. If that was settled and alone, the group has noticed nothing of it.
