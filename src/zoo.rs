@@ -103,6 +103,12 @@ bugs! {
         FinishedPeerCut = "peer that finished is cut off";
         /// A closed connection is not taken out of the counts.
         ConnectionCountKept = "closed connection stays counted";
+        /// A connection on which nothing was ever asked is not closed, however long it is idle.
+        SilenceNotExpired = "who never speaks is never idle";
+        /// A connection is not closed in the middle of a frame, however long it is idle.
+        HalfFrameNotExpired = "half a frame is never idle";
+        /// A connection whose answer its peer does not read is not closed, however long it is idle.
+        UnreadNotExpired = "an unread answer is never idle";
     }
     /// From the queue of requests to the answers, and back.
     Pipeline = "pipeline" {
@@ -114,6 +120,8 @@ bugs! {
         DrainForgetsFetches = "stop waits for parked fetches";
         /// An orderly stop does not end the requests that wait for other members of a group.
         DrainForgetsGroups = "stop waits for parked group members";
+        /// A channel is read on when its answer has begun to be sent, not when it is sent.
+        UnmutedTooEarly = "unmuted before its answer is sent";
         /// A produce without an answer (acks=0) is answered.
         AnswerWithoutAcks = "acks=0 is answered";
         /// A fetch in a session that asks for nothing new is answered at once, whether there is anything or not.
@@ -158,6 +166,8 @@ bugs! {
         EpochNotRaised = "leader epoch not raised";
         /// A failed append leaves the bytes that it has written.
         TornAppendStays = "torn append stays";
+        /// From which offset on a log has not been deleted is not written down.
+        LogStartForgotten = "log start is not written down";
         /// A log that finds no space goes offline for good.
         FullDiskOffline = "full disk takes the log offline";
         /// That a batch failed is forgotten, so that the next of its pipeline may take its place.
@@ -209,6 +219,10 @@ bugs! {
         AssignmentLost = "assignment lost after the rebalance";
         /// An assignment that is none of a Kafka consumer is dropped.
         AssignmentParsed = "assignment is parsed";
+        /// A static member that comes back stands beside its former self.
+        StaticTwinKept = "static member's former self stays";
+        /// A static member that comes back begins a rebalance.
+        StaticReturnRebalances = "static member's return rebalances";
         /// A rebalance waits for whoever was given a member id and did not come back.
         PendingMemberBlocks = "pending member blocks the rebalance";
         /// A deleted group is still there while somebody who was given a member id may come back with it.
@@ -219,6 +233,10 @@ bugs! {
         DeletedOffsetStays = "deleted offset stays";
         /// The leader epoch of a committed offset is not told.
         CommitEpochLost = "leader epoch of a commit is lost";
+        /// A topic that is made anew under the name of one that was deleted takes that one's log.
+        FormerLogKept = "topic made anew has the former records";
+        /// A batch that is compressed anew says that it is compressed as it was.
+        CodecUntold = "compressed anew, said to be as before";
         /// A topic that is only to be validated is created.
         ValidationCreates = "validation creates the topic";
         /// A request that is only to be validated creates partitions.
@@ -229,6 +247,10 @@ bugs! {
         MissingTopicUntold = "missing topic is not mentioned";
         /// A configuration that makes no sense ends the connection.
         BadConfigDisconnects = "bad configuration disconnects";
+        /// Records are deleted up to an offset that the log has not come to.
+        DeletedBeyondEnd = "deletion beyond the end of the log";
+        /// Records that were deleted are served as long as their segment is there.
+        DeletedServed = "deleted records are served";
         /// A look-up by time leaves out the records of that very time.
         TimeLookupExcludes = "time look-up excludes equals";
         /// The largest timestamp of a segment is taken to be its last.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use klamm::config::{Sources, StaticConfig};
 use klamm::env::Wake;
-use klamm::server::{Broker, BrokerEnvironment, Ending, RoleWakers, StartError};
+use klamm::server::{Broker, BrokerEnvironment, Ending, Holdings, RoleWakers, StartError};
 
 use crate::actor::Actor;
 use crate::keyed::Site;
@@ -182,6 +182,11 @@ impl BrokerMachine {
     /// Stops in order: everything synced, the clean-shutdown marker written. To be called when everything is answered.
     pub(crate) fn shut_down(&self) -> Result<(), String> {
         self.ending.shut_down().map_err(|error| error.to_string())
+    }
+
+    /// What it holds for its clients.
+    pub(crate) fn holdings(&self) -> Holdings {
+        self.ending.holdings()
     }
 
     /// Takes the broker down.

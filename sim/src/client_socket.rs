@@ -59,6 +59,13 @@ impl ClientSocket {
         }
     }
 
+    /// How many bytes the other side has read, and how many it has sent, from the start on.
+    pub(crate) fn progress(&self) -> (u64, u64) {
+        let mut kernel = self.shared.lock();
+        let state = kernel.network.stream(self.stream);
+        (state.to_broker.read_bytes(), state.to_client.sent_bytes())
+    }
+
     /// Reads what has arrived; 0 is the end of the stream.
     pub fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let mut kernel = self.shared.lock();

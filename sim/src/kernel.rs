@@ -3,6 +3,7 @@
 //! Every simulated maker holds a handle to it. Nothing here calls back into a maker, so the lock is never taken twice. It must not
 //! know Kafka.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use klamm::types::{Instant, Now, WallTime};
@@ -53,6 +54,8 @@ pub(crate) struct Kernel {
     pub(crate) flaw: Option<Flaw>,
     pub(crate) disk_effects: u64,
     pub(crate) crash_before: Option<(u64, Crash)>,
+    /// Words that clients have used; what one means only they know.
+    pub(crate) words: BTreeSet<u32>,
 }
 
 impl Kernel {
@@ -72,6 +75,7 @@ impl Kernel {
             flaw,
             disk_effects: 0,
             crash_before: None,
+            words: BTreeSet::new(),
         };
         kernel.network.is_linux_like =
             kernel.fault(Site::LinuxLike, 0).is_some() && !kernel.flawed(Flaw::KindnessForgotten);

@@ -49,6 +49,16 @@ impl Pipe {
         }
     }
 
+    /// Bytes that were read from the start on.
+    pub(crate) fn read_bytes(&self) -> u64 {
+        self.read
+    }
+
+    /// Bytes that were sent from the start on.
+    pub(crate) fn sent_bytes(&self) -> u64 {
+        self.sent
+    }
+
     /// Bytes that a reader could have now.
     pub(crate) fn readable(&self) -> u64 {
         self.arrived - self.read

@@ -10,7 +10,10 @@ use klamm::types::Instant;
 
 use crate::broker_machine::{Layout, LogDirectories};
 use crate::checker::Acks;
-use crate::client::{AdminProfile, ConsumerProfile, ExaminerProfile, GroupMemberProfile, Habits, ProducerProfile};
+use crate::client::{
+    AdminProfile, ConsumerProfile, DeleterProfile, ExaminerProfile, GroupMemberProfile, Habits, ProducerProfile,
+    RenewerProfile, SlowReaderProfile, TunerProfile, VanisherProfile,
+};
 use crate::keyed::{Draw, Site, draw_config};
 use crate::reduction::{Reduction, Simple};
 use crate::scenario::{Profile, Scenario};
@@ -22,6 +25,16 @@ pub(crate) const METADATA_DIRECTORY: &str = "/data";
 pub(crate) const GARBAGE: u32 = 150;
 /// The client that knows what it must be told.
 const EXAMINER: u32 = 180;
+/// The client that takes its time to read.
+const SLOW_READER: u32 = 185;
+/// The client that falls silent.
+const VANISHER: u32 = 186;
+/// The client that has records deleted.
+const DELETER: u32 = 187;
+/// The client that changes the topic that others use.
+const TUNER: u32 = 188;
+/// The client that makes topics anew.
+const RENEWER: u32 = 189;
 /// The client that looks records up by their time, at the end.
 pub(crate) const LAST_SEEKER: u32 = 203;
 /// The client that looks whether a directory that was removed is offline.
@@ -74,6 +87,11 @@ pub(crate) struct Plan {
     pub(crate) members: Vec<GroupMemberProfile>,
     pub(crate) admin: Option<AdminProfile>,
     pub(crate) examiner: Option<ExaminerProfile>,
+    pub(crate) deleter: Option<DeleterProfile>,
+    pub(crate) tuner: Option<TunerProfile>,
+    pub(crate) renewer: Option<RenewerProfile>,
+    pub(crate) slow_reader: Option<SlowReaderProfile>,
+    pub(crate) vanisher: Option<VanisherProfile>,
     /// Attempts of the client that sends garbage.
     pub(crate) garbage: u32,
     /// The broker may hold so few bytes of requests that one large frame takes them all, and garbage is often just that.
@@ -97,6 +115,11 @@ impl Plan {
     pub(crate) fn new(scenario: &Scenario) -> Plan {
         let has_sound_network = scenario.has_sound_network();
         let mut plan = Plan::from_seed(scenario.seed(), scenario.profile, &scenario.reduction, has_sound_network);
+        if scenario.is_sound() && scenario.profile != Profile::Short {
+            // Where nothing goes wrong a stop in order must take no time.
+            let stops = draw_config(scenario.seed(), Site::RunShape, 0).part(21).happens(500_000);
+            plan.end_of_chaos = if stops { Ending::Orderly } else { plan.end_of_chaos };
+        }
         plan.reduce(&scenario.reduction);
         plan
     }
@@ -115,7 +138,8 @@ impl Plan {
         plan.consumers.iter_mut().for_each(|consumer| consumer.client += first);
         plan.members.iter_mut().for_each(|member| member.client += first);
         plan.admin.iter_mut().for_each(|admin| admin.client += first);
-        (plan.examiner, plan.garbage) = (None, 0);
+        (plan.examiner, plan.deleter, plan.tuner, plan.renewer) = (None, None, None, None);
+        (plan.slow_reader, plan.vanisher, plan.garbage) = (None, None, 0);
         plan.crashes.iter_mut().for_each(|crash| crash.at = Instant(crash.at.0.saturating_add(now.0)));
         plan.chaos_ns = plan.chaos_ns.saturating_add(now.0);
         plan.reduce(&scenario.reduction);
@@ -142,6 +166,8 @@ impl Plan {
         let has_early_upkeep = layout.config.get("log.initial.task.delay.ms").is_some();
         let has_garbage = has_little_memory || draw.part(2).happens(500_000);
         let garbage = if has_garbage { draw.part(3).between(1, 20) } else { 0 };
+        let closes_idle = layout.closes_idle;
+        let silent_parts = if closes_idle { 300_000 } else { 120_000 };
         let members = if draw.part(9).happens(400_000) { draw.part(10).between(1, 3) } else { 0 };
         let producers: Vec<ProducerProfile> = (1..=producers).map(|client| producer(seed, client)).collect();
         let has_zstd = producers.iter().any(|producer| producer.compression == CompressionType::Zstd);
@@ -155,6 +181,11 @@ impl Plan {
             // Early upkeep forgets producers by the timestamps of their records, as Kafka does; a reference broker forgets nobody.
             examiner: (!has_early_upkeep && (draw.part(12).happens(EXAMINED_PARTS) || profile == Profile::Calm))
                 .then(|| examiner(draw.part(13))),
+            deleter: draw.part(19).happens(200_000).then(|| deleter(draw.part(20))),
+            tuner: draw.part(22).happens(150_000).then(|| tuner(draw.part(23))),
+            renewer: draw.part(24).happens(150_000).then(|| renewer(draw.part(25))),
+            slow_reader: draw.part(15).happens(silent_parts).then(|| slow_reader(draw.part(16), closes_idle)),
+            vanisher: draw.part(17).happens(silent_parts).then(|| vanisher(draw.part(18), closes_idle)),
             garbage: number(garbage),
             has_little_memory,
             crashes: crashes(seed),
@@ -184,6 +215,8 @@ impl Plan {
                 self.members.truncate(1);
                 self.members.iter_mut().for_each(|member| member.rounds = member.rounds.min(SHORT_OPERATIONS_MAX));
                 self.admin.iter_mut().for_each(|admin| admin.rounds = admin.rounds.min(SHORT_OPERATIONS_MAX));
+                (self.deleter, self.tuner, self.renewer) = (None, None, None);
+                (self.slow_reader, self.vanisher) = (None, None);
                 self.garbage = self.garbage.min(SHORT_OPERATIONS_MAX);
                 self.examiner
                     .iter_mut()
@@ -214,6 +247,16 @@ impl Plan {
         self.admin = self.admin.filter(|admin| admin.rounds > 0);
         self.examiner.iter_mut().for_each(|examiner| examiner.questions = left(examiner.client, examiner.questions));
         self.examiner = self.examiner.filter(|examiner| examiner.questions > 0);
+        self.deleter.iter_mut().for_each(|deleter| deleter.rounds = left(deleter.client, deleter.rounds));
+        self.deleter = self.deleter.filter(|deleter| deleter.rounds > 0);
+        self.tuner.iter_mut().for_each(|tuner| tuner.rounds = left(tuner.client, tuner.rounds));
+        self.tuner = self.tuner.filter(|tuner| tuner.rounds > 0);
+        self.renewer.iter_mut().for_each(|renewer| renewer.rounds = left(renewer.client, renewer.rounds));
+        self.renewer = self.renewer.filter(|renewer| renewer.rounds > 0);
+        self.slow_reader.iter_mut().for_each(|reader| reader.rounds = left(reader.client, reader.rounds));
+        self.slow_reader = self.slow_reader.filter(|reader| reader.rounds > 0);
+        self.vanisher.iter_mut().for_each(|vanisher| vanisher.attempts = left(vanisher.client, vanisher.attempts));
+        self.vanisher = self.vanisher.filter(|vanisher| vanisher.attempts > 0);
         self.garbage = left(GARBAGE, self.garbage);
         for producer in &mut self.producers {
             producer.records_per_batch_max = if has(Simple::OneRecord) { 1 } else { producer.records_per_batch_max };
@@ -240,7 +283,11 @@ impl Plan {
         let producers = self.producers.iter_mut().map(|profile| &mut profile.habits);
         let consumers = self.consumers.iter_mut().map(|profile| &mut profile.habits);
         let members = self.members.iter_mut().map(|profile| &mut profile.habits);
-        producers.chain(consumers).chain(members).chain(self.admin.iter_mut().map(|profile| &mut profile.habits))
+        let others = self.admin.iter_mut().map(|profile| &mut profile.habits);
+        let others = others.chain(self.deleter.iter_mut().map(|profile| &mut profile.habits));
+        let others = others.chain(self.tuner.iter_mut().map(|profile| &mut profile.habits));
+        let others = others.chain(self.renewer.iter_mut().map(|profile| &mut profile.habits));
+        producers.chain(consumers).chain(members).chain(others)
     }
 
     /// How many operations each client has: batches, rounds or attempts; a reader counts as one.
@@ -251,7 +298,20 @@ impl Plan {
         let admin = self.admin.iter().map(|profile| (profile.client, profile.rounds));
         let garbage = (self.garbage > 0).then_some((GARBAGE, self.garbage));
         let examiner = self.examiner.iter().map(|profile| (profile.client, profile.questions));
-        producers.chain(consumers).chain(members).chain(admin).chain(garbage).chain(examiner).collect()
+        let deleter = self.deleter.iter().map(|profile| (profile.client, profile.rounds));
+        let tuner = self.tuner.iter().map(|profile| (profile.client, profile.rounds));
+        let renewer = self.renewer.iter().map(|profile| (profile.client, profile.rounds));
+        let slow_reader = self.slow_reader.iter().map(|profile| (profile.client, profile.rounds));
+        let vanisher = self.vanisher.iter().map(|profile| (profile.client, profile.attempts));
+        let at_work = producers
+            .chain(consumers)
+            .chain(members)
+            .chain(admin)
+            .chain(examiner)
+            .chain(deleter)
+            .chain(tuner)
+            .chain(renewer);
+        at_work.chain(garbage).chain(slow_reader).chain(vanisher).collect()
     }
 }
 
@@ -368,6 +428,30 @@ fn admin(seed: u64, client: u32) -> AdminProfile {
     AdminProfile { client, rounds, habits: Habits::draw(draw) }
 }
 
+fn deleter(draw: Draw) -> DeleterProfile {
+    let rounds = u32::try_from(draw.between(1, 8)).unwrap_or(1);
+    DeleterProfile { client: DELETER, rounds, habits: Habits::draw(draw) }
+}
+
+fn tuner(draw: Draw) -> TunerProfile {
+    let rounds = u32::try_from(draw.between(1, 12)).unwrap_or(1);
+    TunerProfile { client: TUNER, rounds, habits: Habits::draw(draw) }
+}
+
+fn renewer(draw: Draw) -> RenewerProfile {
+    let rounds = u32::try_from(draw.between(1, 8)).unwrap_or(1);
+    RenewerProfile { client: RENEWER, rounds, habits: Habits::draw(draw) }
+}
+
+fn slow_reader(draw: Draw, stops_reading: bool) -> SlowReaderProfile {
+    let rounds = u32::try_from(draw.between(1, 4)).unwrap_or(1);
+    SlowReaderProfile { client: SLOW_READER, rounds, pipeline_max: draw.part(0).between(1, 24), stops_reading }
+}
+
+fn vanisher(draw: Draw, is_expired: bool) -> VanisherProfile {
+    VanisherProfile { client: VANISHER, attempts: u32::try_from(draw.between(1, 12)).unwrap_or(1), is_expired }
+}
+
 fn examiner(draw: Draw) -> ExaminerProfile {
     ExaminerProfile { client: EXAMINER, questions: u32::try_from(draw.between(20, 100)).unwrap_or(20) }
 }
@@ -392,18 +476,25 @@ fn member(seed: u64, client: u32) -> GroupMemberProfile {
     GroupMemberProfile {
         client,
         rounds: u32::try_from(draw.part(0).between(1, 20)).unwrap_or(1),
+        is_static: draw.part(1).happens(300_000),
         habits: Habits::draw(draw),
     }
 }
 
 /// The member that fetches at the end what was committed.
 pub(crate) fn last_member() -> GroupMemberProfile {
-    GroupMemberProfile { client: 201, rounds: 1, habits: Habits::none() }
+    GroupMemberProfile { client: 201, rounds: 1, is_static: false, habits: Habits::none() }
 }
 
 /// The admin that looks at the end whether what was told is true.
 pub(crate) fn last_admin() -> AdminProfile {
     AdminProfile { client: 202, rounds: 0, habits: Habits::none() }
+}
+
+/// Those that leave the broker at the end without a word, where idle connections are closed.
+pub(crate) fn last_silent() -> (VanisherProfile, SlowReaderProfile) {
+    let vanisher = VanisherProfile { client: 204, attempts: 4, is_expired: true };
+    (vanisher, SlowReaderProfile { client: 205, rounds: 1, pipeline_max: 24, stops_reading: true })
 }
 
 /// The consumer that reads everything at the end.

@@ -11,17 +11,21 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use klamm::marks::Mark;
+use klamm::protocol::ApiKey;
 use klamm::types::Instant;
 
 use self::faults_so_far::{FaultsSoFar, is_fragile, takes_partitions_offline};
 use crate::broker_machine::BrokerMachine;
 use crate::checker::{History, Violation};
-use crate::client::{Admin, Client, Consumer, Examiner, Garbage, GroupMember, Producer, Seeker, Watcher};
+use crate::client::{
+    Admin, Client, Consumer, Deleter, Examiner, Garbage, GroupMember, Producer, Renewer, Seeker, SlowReader, Tuner,
+    Vanisher, Watcher, from_word,
+};
 use crate::clock_faults::ClockFaults;
 use crate::disk_volumes::Filled;
 use crate::heritage;
 use crate::keyed::{Fired, Site};
-use crate::plan::{Ending, GARBAGE, LAST_SEEKER, Plan, WATCHER, last_admin, last_consumer, last_member};
+use crate::plan::{Ending, GARBAGE, LAST_SEEKER, Plan, WATCHER, last_admin, last_consumer, last_member, last_silent};
 use crate::reduction::Simple;
 use crate::scenario::Scenario;
 use crate::scheduler::{Party, Scheduler};
@@ -40,6 +44,8 @@ const WATCH_NS_MAX: u64 = 4 * SECOND;
 const ANSWER_NS_MAX: u64 = 45 * SECOND;
 /// The calm phase must end within so much simulated time.
 const CALM_NS_MAX: u64 = 300 * SECOND;
+/// Of clients that have left the broker holds nothing after so much simulated time.
+const LEAVING_NS_MAX: u64 = 60 * SECOND;
 /// What a step costs, at least and at most.
 const STEP_NS: (u64, u64) = (200, 20_000);
 /// A run that takes more steps than this is stuck in a loop.
@@ -68,6 +74,8 @@ pub struct RunReport {
     pub fired: Vec<Fired>,
     /// The marks that were reached, in order: none in a build that notes none.
     pub marks: Vec<Sighting>,
+    /// The APIs that clients have used, and the versions of each.
+    pub spoken: Vec<(ApiKey, i16)>,
     /// What was planned for each client: batches, rounds or attempts; a reader counts as one.
     pub operations: BTreeMap<u32, u32>,
     /// How long faults were about.
@@ -234,6 +242,21 @@ impl Run {
         if let Some(profile) = plan.examiner {
             self.seat("examiner", profile.client, Box::new(Examiner::new(profile)));
         }
+        if let Some(profile) = plan.deleter {
+            self.seat("deleter", profile.client, Box::new(Deleter::new(profile, TOPIC)));
+        }
+        if let Some(profile) = plan.tuner {
+            self.seat("tuner", profile.client, Box::new(Tuner::new(profile, TOPIC)));
+        }
+        if let Some(profile) = plan.renewer {
+            self.seat("renewer", profile.client, Box::new(Renewer::new(profile)));
+        }
+        if let Some(profile) = plan.slow_reader {
+            self.seat("slow reader", profile.client, Box::new(SlowReader::new(profile, TOPIC)));
+        }
+        if let Some(profile) = plan.vanisher {
+            self.seat("vanisher", profile.client, Box::new(Vanisher::new(profile)));
+        }
         if plan.garbage > 0 {
             let garbage = Garbage::new(GARBAGE, plan.garbage, plan.has_little_memory);
             self.seat("garbage", GARBAGE, Box::new(garbage));
@@ -281,6 +304,9 @@ impl Run {
         self.finish();
         self.seat("seeker", LAST_SEEKER, Box::new(Seeker::new(LAST_SEEKER, TOPIC)));
         self.finish();
+        self.seat_silent();
+        self.finish();
+        self.see_all_off();
         if let Some(broker) = self.broker.take() {
             // How the broker is put away is no part of the story.
             self.world.keep_events(0..0);
@@ -298,6 +324,7 @@ impl Run {
             disk_effects: self.chaos_effects.unwrap_or(0),
             fired: self.world.fired(),
             marks: self.sightings.take(),
+            spoken: self.world.words().into_iter().filter_map(from_word).collect(),
             operations: std::mem::take(&mut self.operations),
             chaos_ns,
             checkpoints: self.world.trace_checkpoints(),
@@ -407,6 +434,40 @@ impl Run {
             let is_loop = self.scheduler.steps() >= STEPS_MAX;
             self.stuck(if is_loop { "the run goes round in circles" } else { "the calm phase does not end" });
         }
+    }
+
+    /// Where idle connections are closed, some clients leave without a word: in runs that had such clients before.
+    fn seat_silent(&mut self) {
+        let (vanisher, slow_reader) = last_silent();
+        if self.plan.layout.closes_idle && self.plan.vanisher.is_some() {
+            self.seat("vanisher", vanisher.client, Box::new(Vanisher::new(vanisher)));
+        }
+        if self.plan.layout.closes_idle && self.plan.slow_reader.is_some() {
+            self.seat("slow reader", slow_reader.client, Box::new(SlowReader::new(slow_reader, TOPIC)));
+        }
+    }
+
+    /// All clients have left: the broker soon holds nothing of theirs any more. Of one that fell silent it learns only where idle ones are closed.
+    fn see_all_off(&mut self) {
+        let limit = Instant(self.world.now().instant.0 + LEAVING_NS_MAX);
+        let with_silent = self.plan.layout.closes_idle;
+        let are_gone = |run: &Run| run.world.connection_kept(with_silent).is_none();
+        if !self.until(limit, are_gone) && !self.is_over {
+            let connection = self.world.connection_kept(with_silent).unwrap_or_default();
+            self.history.violate(Violation::ConnectionKept { connection });
+        }
+        if !self.until(limit, Run::holds_nothing_for_nobody) && !self.is_over {
+            let held = self.broker.as_ref().map(|broker| format!("{:?}", broker.holdings())).unwrap_or_default();
+            self.history.violate(Violation::HeldForNobody { held, open: self.world.open_connections() });
+        }
+    }
+
+    /// The broker counts the connections that there are. If there is none, it holds no memory for requests, and none of them waits.
+    fn holds_nothing_for_nobody(run: &Run) -> bool {
+        let open = run.world.open_connections();
+        run.broker.as_ref().map(BrokerMachine::holdings).is_none_or(|held| {
+            u64::from(held.connections) == open && (open > 0 || held.request_bytes == 0 && !held.has_parked)
+        })
     }
 
     fn stuck(&mut self, reason: &'static str) {

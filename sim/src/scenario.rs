@@ -90,6 +90,11 @@ impl Scenario {
         self.world.seed
     }
 
+    /// Whether a run of this seed has no fault at all.
+    pub(crate) fn is_sound(&self) -> bool {
+        self.profile.swarm(self.seed()).mode() == Mode::Calm
+    }
+
     /// Whether nothing ends a connection in a run of this seed. What was left out of its faults does not count, so that a capsule with few faults is
     /// laid out as the run that it was made from.
     pub(crate) fn has_sound_network(&self) -> bool {

@@ -25,6 +25,7 @@ use crate::sim_disk::SimDisk;
 use crate::sim_listener::SimListener;
 use crate::sim_parker::SimParker;
 use crate::sim_selector::{SelectorId, SimSelector};
+use crate::stream::{Phase, Stream};
 use crate::trace::{TraceEvent, TraceKind};
 
 /// What a world is made from.
@@ -228,6 +229,16 @@ impl World {
         self.shared.lock().note(kind, entity, value);
     }
 
+    /// A client uses a word.
+    pub(crate) fn say(&self, word: u32) {
+        self.shared.lock().words.insert(word);
+    }
+
+    /// The words that clients have used so far, in order.
+    pub(crate) fn words(&self) -> Vec<u32> {
+        self.shared.lock().words.iter().copied().collect()
+    }
+
     /// The hash of everything that happened so far.
     pub fn trace_hash(&self) -> u64 {
         self.shared.lock().trace.hash()
@@ -353,6 +364,14 @@ impl World {
     /// How many accepted connections the broker holds.
     pub fn open_connections(&self) -> u64 {
         self.shared.lock().descriptors.sockets
+    }
+
+    /// A connection that the broker holds. Those whose peers are silent do not count unless they have to be found out.
+    pub(crate) fn connection_kept(&self, with_silent: bool) -> Option<u64> {
+        let kernel = self.shared.lock();
+        let is_held = |stream: &&Stream| stream.phase == Phase::Accepted && stream.broker.open;
+        let mut held = kernel.network.streams.iter().filter(is_held);
+        held.find(|stream| with_silent || !stream.client.silent).map(|stream| stream.identity)
     }
 
     /// The broker goes down. Everything that its process held (selectors, listeners, connections, files, locks) is dead and may be

@@ -85,6 +85,11 @@ impl KafkaApis {
         settings.log.recovery_point_checkpoint_interval_ms.min(settings.log.start_offset_checkpoint_interval_ms)
     }
 
+    /// Whether a produce or a fetch waits.
+    pub fn has_parked(&self) -> bool {
+        self.replica_manager.has_parked()
+    }
+
     /// Milliseconds after the start before the logs are tidied.
     pub fn log_upkeep_delay_ms(&self) -> i64 {
         self.settings().log.initial_task_delay_ms

@@ -80,6 +80,11 @@ impl ReplicaManager {
         self.logs.find(topic, partition)
     }
 
+    /// Whether a produce or a fetch waits.
+    pub(crate) fn has_parked(&self) -> bool {
+        self.produces.next_deadline().is_some() || self.fetches.next_deadline().is_some()
+    }
+
     /// The log of a partition of the topic with this id.
     pub(crate) fn find_by_id(&self, topic_id: TopicId, partition: PartitionIndex) -> Option<Arc<Partition>> {
         self.logs.find_by_id(topic_id, partition)

@@ -17,6 +17,7 @@ use crate::record::{
     RecordBatch, ScanLimits, TimestampType, recompress, scan_records,
 };
 use crate::types::{LeaderEpoch, Now, Offset, WallTime};
+use crate::zoo::{self, Bug};
 
 use self::record_checks::{RecordChecks, RecordRules};
 pub use self::validation_error::{RejectedRecord, ValidationError};
@@ -172,7 +173,8 @@ impl LogValidator {
         written?;
         let body = output.into_bytes();
         let ValidatedBatch { header, log_append_time, .. } = in_place(batch, settings, max_timestamp, now);
-        let header = header.with_body(compression.compression_type(), &body).ok_or(too_large)?;
+        let codec = if zoo::is(Bug::CodecUntold) { batch.compression() } else { compression.compression_type() };
+        let header = header.with_body(codec, &body).ok_or(too_large)?;
         Ok(ValidatedBatch { header, body: Cow::Owned(body), log_append_time })
     }
 }

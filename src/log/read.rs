@@ -198,7 +198,8 @@ impl LogState {
     fn check_readable(&self, offset: Offset) -> Result<(), ReadError> {
         self.check_online_for_read()?;
         let is_end_refused = zoo::is(Bug::EndOutOfRange) && offset == self.end.offset && offset.0 > 0;
-        if offset < self.log_start || offset > self.end.offset || is_end_refused {
+        let is_deleted = offset < self.log_start && !zoo::is(Bug::DeletedServed);
+        if is_deleted || offset > self.end.offset || is_end_refused {
             return Err(ReadError::OffsetOutOfRange { offset, log_start: self.log_start, log_end: self.end.offset });
         }
         Ok(())

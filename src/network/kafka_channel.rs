@@ -158,7 +158,7 @@ impl<C: Connection> KafkaChannel<C> {
     /// Begins to send an answer. `None` if one is being sent already.
     pub(crate) fn begin_send(&mut self, pieces: Vec<Piece>) -> Option<()> {
         match &mut self.send {
-            Some(send) if zoo::is(Bug::NoMuteWhileProcessing) => send.add(pieces),
+            Some(send) if zoo::is(Bug::NoMuteWhileProcessing) || zoo::is(Bug::UnmutedTooEarly) => send.add(pieces),
             Some(_) => return None,
             None => self.send = Some(NetworkSend::new(pieces)),
         }

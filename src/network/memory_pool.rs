@@ -14,6 +14,7 @@ use crate::zoo::{self, Bug};
 
 /// Counts request bytes. Without a limit it counts nothing.
 pub struct MemoryPool {
+    limit_bytes: i64,
     available_bytes: Option<AtomicI64>,
     /// How to wake each Processor, by number.
     processors: Vec<Arc<dyn Wake>>,
@@ -25,11 +26,18 @@ impl MemoryPool {
     /// A pool of `limit_bytes`, or one without limit. `processors` are how to wake each of them, by number.
     pub fn new(limit_bytes: Option<i64>, processors: Vec<Arc<dyn Wake>>) -> MemoryPool {
         MemoryPool {
+            limit_bytes: limit_bytes.unwrap_or(0),
             available_bytes: limit_bytes.map(AtomicI64::new),
             processors,
             starved_processors: Mutex::new(Vec::new()),
             some_processor_is_starved: AtomicBool::new(false),
         }
+    }
+
+    /// How many bytes are taken.
+    pub fn taken_bytes(&self) -> u64 {
+        let available = self.available_bytes.as_ref().map(|available| available.load(Ordering::SeqCst));
+        available.map_or(0, |available| self.limit_bytes.abs_diff(available))
     }
 
     /// Takes `bytes` if any byte is left.

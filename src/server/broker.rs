@@ -66,6 +66,8 @@ pub struct Broker<S: Selector> {
     metrics: Arc<RequestMetrics>,
     apis: Arc<KafkaApis>,
     requests: Arc<RequestChannel>,
+    quotas: Arc<ConnectionQuotas>,
+    pool: Arc<MemoryPool>,
     clock: Arc<dyn Clock>,
 }
 
@@ -82,9 +84,31 @@ pub struct Ending {
     apis: Arc<KafkaApis>,
     delivery: Delivery,
     metrics: Arc<RequestMetrics>,
+    quotas: Arc<ConnectionQuotas>,
+    pool: Arc<MemoryPool>,
+}
+
+/// What a broker holds for its clients: nothing, when there are none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Holdings {
+    /// Connections that count against the limits.
+    pub connections: u32,
+    /// Bytes of requests, if they are limited.
+    pub request_bytes: u64,
+    /// Whether a produce or a fetch waits.
+    pub has_parked: bool,
 }
 
 impl Ending {
+    /// What the broker holds for its clients.
+    pub fn holdings(&self) -> Holdings {
+        Holdings {
+            connections: self.quotas.total(),
+            request_bytes: self.pool.taken_bytes(),
+            has_parked: self.apis.has_parked(),
+        }
+    }
+
     /// Answers what waits for data, so that no client waits for a broker that stops.
     pub fn drain(&self, now: Now) {
         self.delivery.complete(self.apis.drain(now));
@@ -111,7 +135,13 @@ impl<S: Selector> Broker<S> {
     /// What the driver needs for the orderly end.
     pub fn ending(&self) -> Ending {
         let delivery = Delivery::new(Arc::clone(&self.requests), Arc::clone(&self.clock), None);
-        Ending { apis: Arc::clone(&self.apis), delivery, metrics: Arc::clone(&self.metrics) }
+        Ending {
+            apis: Arc::clone(&self.apis),
+            delivery,
+            metrics: Arc::clone(&self.metrics),
+            quotas: Arc::clone(&self.quotas),
+            pool: Arc::clone(&self.pool),
+        }
     }
 
     /// Loads logs and metadata, binds the listeners and makes the roles. If it cannot listen, what it has loaded is closed in order.
@@ -184,6 +214,8 @@ impl<S: Selector> Broker<S> {
             selector_wakers: acceptor_wakers.into_iter().chain(processor_wakers).collect(),
             apis: Arc::clone(&apis),
             requests: Arc::clone(&requests),
+            quotas: Arc::clone(&quotas),
+            pool: Arc::clone(&joint.pool),
             clock: Arc::clone(&clock),
         };
         for listener in opening {

@@ -12,7 +12,7 @@ mod request_handler; // from the request queue to the handlers and back
 mod request_times; // where requests spent their time, into the log
 mod start_error; // why a broker does not start
 
-pub use broker::{Broker, BrokerEnvironment, Ending, RoleWakers};
+pub use broker::{Broker, BrokerEnvironment, Ending, Holdings, RoleWakers};
 pub use expiry::Expiry;
 pub use flusher::Flusher;
 pub use log_keeper::LogKeeper;

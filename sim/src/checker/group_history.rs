@@ -2,9 +2,13 @@
 //!
 //! It must not know when a member asks. Times are ticks of its own: one for each thing that happens.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::Violation;
+
+/// How the instance ids of static members begin; a member id is one with a UUID behind it.
+pub(crate) const INSTANCE_PREFIX: &str = "instance-";
+const UUID_LENGTH: usize = 36;
 
 /// Names a commit of one partition; its text form is what the member commits as metadata.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -59,6 +63,14 @@ pub(crate) struct GroupHistory {
     commits: BTreeMap<CommitId, Commit>,
     /// By partition: the tick at which the last fetch began that found what was committed.
     judged: BTreeMap<i32, u64>,
+    /// The clients that have asked to join.
+    clients: BTreeSet<u32>,
+}
+
+/// Who a member is: a static one stays who it is under every id that it is given.
+fn person(member_id: &str) -> &str {
+    let without_uuid = member_id.len().checked_sub(UUID_LENGTH).and_then(|end| member_id.get(..end));
+    without_uuid.filter(|name| name.starts_with(INSTANCE_PREFIX)).unwrap_or(member_id)
 }
 
 impl GroupHistory {
@@ -71,12 +83,22 @@ impl GroupHistory {
     /// A member was given a partition.
     pub(crate) fn owns(&mut self, generation: i32, partition: i32, member_id: &str) -> Option<Violation> {
         let owner = self.owners.entry((generation, partition)).or_insert_with(|| member_id.to_owned());
-        (owner != member_id).then(|| Violation::TwoOwners {
+        (person(owner) != person(member_id)).then(|| Violation::TwoOwners {
             generation,
             partition,
             first: owner.clone(),
             second: member_id.to_owned(),
         })
+    }
+
+    /// A client asks to join.
+    pub(crate) fn joining(&mut self, client: u32) {
+        self.clients.insert(client);
+    }
+
+    /// Whether no other client has ever asked to join.
+    pub(crate) fn is_alone(&self, client: u32) -> bool {
+        self.clients.iter().all(|other| *other == client)
     }
 
     /// A member was told that it is in this generation, by the broker of this start.
@@ -86,12 +108,12 @@ impl GroupHistory {
 
     /// The leader of this generation gives this to a member.
     pub(crate) fn assigned(&mut self, generation: i32, member_id: &str, assignment: &[u8]) {
-        self.assignments.entry((generation, member_id.to_owned())).or_default().push(assignment.to_vec());
+        self.assignments.entry((generation, person(member_id).to_owned())).or_default().push(assignment.to_vec());
     }
 
     /// A member was told what it was given, which must be what a leader gave to it.
     pub(crate) fn given(&self, generation: i32, member_id: &str, assignment: &[u8]) -> Option<Violation> {
-        let given = self.assignments.get(&(generation, member_id.to_owned()));
+        let given = self.assignments.get(&(generation, person(member_id).to_owned()));
         let is_right = given.is_some_and(|given| given.iter().any(|given| given == assignment));
         (!is_right).then(|| Violation::AssignmentLost { generation, member: member_id.to_owned() })
     }
@@ -262,6 +284,18 @@ mod tests {
         assert_eq!(history.given(1, "a", b"all"), None);
         assert!(history.given(1, "a", b"").is_some());
         assert!(history.given(2, "a", b"all").is_some());
+    }
+
+    #[test]
+    fn a_static_member_that_comes_back_has_what_its_former_self_had() {
+        let mut history = GroupHistory::default();
+        let [former, present, other] = ["1-a", "1-b", "2-a"].map(|it| format!("instance-{}{}", it, "0".repeat(35)));
+        history.assigned(1, &former, b"all");
+        assert_eq!(history.owns(1, 0, &former), None);
+        assert_eq!(history.given(1, &present, b"all"), None);
+        assert_eq!(history.owns(1, 0, &present), None);
+        assert!(history.given(1, &other, b"all").is_some());
+        assert!(history.owns(1, 0, &other).is_some());
     }
 
     #[test]

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Violation;
 use super::admin_history::AdminHistory;
+use super::deleted_records::DeletedRecords;
 use super::destroyed_records::DestroyedRecords;
 use super::group_history::GroupHistory;
 use super::sessions::Sessions;
@@ -77,6 +78,8 @@ pub struct Seen {
     pub high_watermark: i64,
     /// When it was asked for. The answer may have been on its way while something was lost.
     pub era: Era,
+    /// Before which offset there was nothing any more, as was known then.
+    pub start: i64,
     /// Its time.
     pub timestamp: i64,
 }
@@ -117,6 +120,7 @@ pub struct History {
     sessions: Sessions,
     admin: AdminHistory,
     destroyed: DestroyedRecords,
+    deleted: DeletedRecords,
     violations: Vec<Violation>,
 }
 
@@ -162,10 +166,13 @@ impl History {
 
     /// Notes a record that a consumer read where it expected the offset `expected`.
     pub(crate) fn seen(&mut self, seen: Seen, expected: i64, value: Option<Value>) {
-        let Seen { client, partition, epoch, offset, high_watermark, era, timestamp } = seen;
+        let Seen { client, partition, epoch, offset, high_watermark, era, start, timestamp } = seen;
         // What was destroyed may be missing.
         if offset != expected && !self.destroyed.excuses_gap(partition, expected..offset) {
             self.violate(Violation::Gap { client, partition, offset, expected });
+        }
+        if offset < start {
+            self.violate(Violation::DeletedServed { client, partition, offset, start });
         }
         if offset >= high_watermark {
             self.violate(Violation::AboveHighWatermark { client, partition, offset, high_watermark });
@@ -238,6 +245,11 @@ impl History {
         &mut self.destroyed
     }
 
+    /// Which records clients have had deleted.
+    pub(crate) fn deleted(&mut self) -> &mut DeletedRecords {
+        &mut self.deleted
+    }
+
     /// What members of the group were told.
     pub(crate) fn groups(&mut self) -> &mut GroupHistory {
         &mut self.groups
@@ -307,7 +319,8 @@ impl History {
         match (send.outcome, found) {
             (SendOutcome::Acknowledged(offset), None) => {
                 let survives = send.acks == Acks::All || send.era.losses == self.losses;
-                if survives && !self.destroyed.excuses(partition, offset, send.era.recoveries) {
+                let is_deleted = self.deleted.excuses(partition, offset);
+                if survives && !is_deleted && !self.destroyed.excuses(partition, offset, send.era.recoveries) {
                     self.violate(Violation::AcknowledgedLost { value, partition, offset });
                 }
             }
@@ -330,6 +343,7 @@ impl History {
         if let Some(ReadAt { partition, offset, era }) = self.read_at.get(&value).copied()
             && (send.acks == Acks::All || era.losses == self.losses)
             && found != Some((partition, offset))
+            && !self.deleted.excuses(partition, offset)
             && !self.destroyed.excuses(partition, offset, era.recoveries)
         {
             self.violate(Violation::ReadLost { value, partition, offset });

@@ -49,8 +49,16 @@ fn judge(events: &[Event]) -> Vec<Violation> {
     let mut next = 0;
     for event in events {
         let era = history.era();
-        let seen =
-            |offset| Seen { client: 9, partition: PARTITION, epoch: 0, offset, high_watermark: 6, era, timestamp: 0 };
+        let seen = |offset| Seen {
+            client: 9,
+            partition: PARTITION,
+            epoch: 0,
+            offset,
+            high_watermark: 6,
+            era,
+            start: 0,
+            timestamp: 0,
+        };
         match *event {
             Sent { sequence, acks, lane } => {
                 sends.insert(sequence, history.sent(value(sequence), acks, PARTITION, lane));

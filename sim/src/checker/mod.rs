@@ -3,16 +3,19 @@
 //! It must not look into the broker: it judges by what clients were told.
 
 mod admin_history; // what admins were told of their topics
+mod deleted_records; // which records clients have had deleted
 mod destroyed_records; // which records lay in bytes that the disk has destroyed
 mod group_history;
 mod history;
 #[cfg(test)]
 mod history_tests;
+mod read_ahead; // how much is read behind a request that is in work
 mod sessions; // who may be unknown to a group, and when
 mod violation;
 
 pub(crate) use admin_history::AdminHistory;
-pub(crate) use group_history::CommitId;
+pub(crate) use group_history::{CommitId, INSTANCE_PREFIX};
 pub(crate) use history::Lane;
 pub use history::{Acks, Era, History, Seen, SendId};
+pub(crate) use read_ahead::ReadAhead;
 pub use violation::{Violation, ViolationClass};

@@ -49,6 +49,16 @@ pub enum Violation {
         "L9: client {client} read offset {offset} of partition {partition} above the high watermark {high_watermark}"
     )]
     AboveHighWatermark { client: u32, partition: i32, offset: i64, high_watermark: i64 },
+    #[error(
+        "L8: client {client} was served offset {offset} of partition {partition}, whose records were deleted up to {start}"
+    )]
+    DeletedServed { client: u32, partition: i32, offset: i64, start: i64 },
+    #[error("L8: the records of partition {partition} were deleted up to {told}, and it begins at {found}")]
+    DeletedBack { partition: i32, told: i64, found: i64 },
+    #[error(
+        "L8: the records of partition {partition} were to be deleted up to {offset}, and it is said to begin at {start}"
+    )]
+    DeletedOtherwise { partition: i32, offset: i64, start: i64 },
     #[error("L8: client {client} wanted offset {offset} of partition {partition}, and was told that there is none")]
     OutOfRange { client: u32, partition: i32, offset: i64 },
     #[error("L9: {value} was read at offset {offset} of partition {partition} and is not there any more")]
@@ -101,6 +111,10 @@ pub enum Violation {
     StaleHeartbeat { member: String },
     #[error("G1: member {member} was not given in generation {generation} what the leader gave to it")]
     AssignmentLost { generation: i32, member: String },
+    #[error("G8: member {member} is heard although another has its instance id")]
+    TwinAlive { member: String },
+    #[error("G9: static member {member} came back alone, and generation {was} gave way to {is}")]
+    StaticRebalance { member: String, was: i32, is: i32 },
     #[error("G5: member {member} of client {client} cannot leave: {error:?}")]
     CannotLeave { client: u32, member: String, error: ErrorCode },
     #[error("G6: member {member} was expelled {silent_ms} ms after it was heard, before its session was over")]
@@ -115,6 +129,16 @@ pub enum Violation {
     TopicNotAsTold { name: String, is_there: bool },
     #[error("M2: topic {name} was configured with {told} and has {found:?}")]
     ConfigNotAsTold { name: String, told: u32, found: Option<String> },
+    #[error("M2: {key} was configured with {told:?} while others used the topic, and is {found:?}")]
+    SettingNotAsTold { key: &'static str, told: Option<String>, found: Option<String> },
+    #[error("M1: a topic was said to have {told} partitions, and has {found}")]
+    PartitionsGone { told: i32, found: i32 },
+    #[error("M5: topic {name} was deleted and is served under its id")]
+    FormerTopicServed { name: String },
+    #[error("M5: offset {offset} of topic {name} holds what was not written since it was made anew")]
+    FormerRecord { name: String, offset: i64 },
+    #[error("L1: what was acknowledged at offset {offset} of topic {name}, which was made anew, is not there")]
+    RenewedLost { name: String, offset: i64 },
     #[error("X1: client {client}, which reads everything, was told of aborted transactions in partition {partition}")]
     AbortedTold { client: u32, partition: i32 },
     #[error("M3: what was asked about topic {name} came to {error:?} while nothing was wrong")]
@@ -125,8 +149,18 @@ pub enum Violation {
     UnaskedAnswer { connection: u64 },
     #[error("N1: an answer on connection {connection:#x} that is not the next one's")]
     AnswerOutOfOrder { connection: u64 },
+    #[error(
+        "N2: {bytes} bytes too many were read on connection {connection:#x} behind a request whose answer was not sent yet"
+    )]
+    ReadAhead { connection: u64, bytes: u64 },
+    #[error("N4: connection {connection:#x} is held by the broker long after its peer has left, or fallen silent")]
+    ConnectionKept { connection: u64 },
     #[error("N6: connection {connection:#x} of a well-behaved client was closed while nothing was wrong")]
     ClosedWithoutCause { connection: u64 },
+    #[error("R1: {open} connections are open after all clients have left, and the broker holds {held}")]
+    HeldForNobody { held: String, open: u64 },
+    #[error("N6: connection {connection:#x}, on which nonsense was sent, is still open")]
+    NonsenseHeard { connection: u64 },
     #[error(
         "N7: connection {connection:#x} was closed before its last requests were answered, while nothing was wrong"
     )]
@@ -197,6 +231,7 @@ impl Violation {
             | Violation::SequenceBroken { client, .. }
             | Violation::WentBack { client, .. }
             | Violation::OutOfRange { client, .. }
+            | Violation::DeletedServed { client, .. }
             | Violation::AboveHighWatermark { client, .. }
             | Violation::EpochEndsEarly { client, .. }
             | Violation::ServedShort { client, .. }
@@ -208,6 +243,9 @@ impl Violation {
             | Violation::UnreadableAnswer { client } => Some(*client),
             Violation::UnaskedAnswer { connection }
             | Violation::AnswerOutOfOrder { connection }
+            | Violation::ReadAhead { connection, .. }
+            | Violation::ConnectionKept { connection }
+            | Violation::NonsenseHeard { connection }
             | Violation::ClosedWithoutCause { connection }
             | Violation::Unanswered { connection } => u32::try_from(connection >> 32).ok(),
             _ => None,

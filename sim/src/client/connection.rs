@@ -9,8 +9,8 @@ use klamm::protocol::header::decode_response_header;
 use klamm::protocol::{ApiKey, Decoder, Message, encode_request};
 use klamm::types::Instant;
 
-use super::ClientContext;
 use super::versions::one_of;
+use super::{ClientContext, versions};
 use crate::checker::Violation;
 use crate::client_socket::ClientSocket;
 use crate::keyed::{Key, Site};
@@ -44,6 +44,9 @@ pub(crate) struct ClientConnection {
     identity: u64,
     outgoing: VecDeque<u8>,
     incoming: Vec<u8>,
+    /// Bytes that were queued, and bytes of answers that were taken, from the start on.
+    queued: u64,
+    taken: u64,
     outstanding: VecDeque<Outstanding>,
     next_correlation_id: i32,
     /// The start of the broker that it was opened to.
@@ -73,6 +76,8 @@ impl ClientConnection {
             identity,
             outgoing: VecDeque::new(),
             incoming: Vec::new(),
+            queued: 0,
+            taken: 0,
             outstanding: VecDeque::new(),
             next_correlation_id: first,
             boot: context.boot,
@@ -128,10 +133,12 @@ impl ClientConnection {
         message: &M,
         is_answered: bool,
     ) -> i32 {
+        context.world.say(versions::to_word(api_key, version));
         let correlation_id = self.next_correlation_id;
         self.next_correlation_id = correlation_id.wrapping_add(1);
         let frame = encode_request(api_key, version, correlation_id, Some("sim"), message);
         self.outgoing.extend(frame.bytes.iter());
+        self.queued += frame.bytes.len() as u64;
         if is_answered {
             self.outstanding.push_back(Outstanding { correlation_id, api_key, version, since: context.now() });
         }
@@ -159,8 +166,29 @@ impl ClientConnection {
         self.is_half_closed
     }
 
+    /// Where the last request ends that was queued, in bytes from the start.
+    pub(crate) fn queued_bytes(&self) -> u64 {
+        self.queued
+    }
+
+    /// Where the last answer ended, in bytes from the start.
+    pub(crate) fn taken_bytes(&self) -> u64 {
+        self.taken
+    }
+
+    /// How many bytes the broker has read, and how many it has sent.
+    pub(crate) fn progress(&self) -> (u64, u64) {
+        self.socket.progress()
+    }
+
     /// Writes what can be written and reads towards the next answer.
     pub(crate) fn pump(&mut self, context: &mut ClientContext<'_>) -> ConnectionNews {
+        let mut bytes_left = usize::MAX;
+        self.sip(context, &mut bytes_left)
+    }
+
+    /// The same, but takes at most so many bytes, and says how many of them are left.
+    pub(crate) fn sip(&mut self, context: &mut ClientContext<'_>, bytes_left: &mut usize) -> ConnectionNews {
         if self.write(context).is_err() {
             return self.over(context);
         }
@@ -169,9 +197,16 @@ impl ClientConnection {
             if let Some(news) = self.next_answer(context) {
                 return news;
             }
-            match self.socket.read(&mut buffer) {
+            let room = READ_BYTES.min(*bytes_left);
+            if room == 0 {
+                return ConnectionNews::Nothing;
+            }
+            match self.socket.read(&mut buffer[..room]) {
                 Ok(0) => return self.over(context),
-                Ok(read) => self.incoming.extend_from_slice(&buffer[..read]),
+                Ok(read) => {
+                    *bytes_left -= read;
+                    self.incoming.extend_from_slice(&buffer[..read]);
+                }
                 Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => return ConnectionNews::Nothing,
                 Err(_) => return self.over(context),
             }
@@ -224,6 +259,7 @@ impl ClientConnection {
         };
         let frame = self.incoming.get(4..length.checked_add(4)?)?.to_vec();
         self.incoming.drain(..4 + length);
+        self.taken += 4 + length as u64;
         let Some(expected) = self.outstanding.pop_front() else {
             context.history.violate(Violation::UnaskedAnswer { connection: self.identity });
             return Some(ConnectionNews::Over);

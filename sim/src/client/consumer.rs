@@ -7,6 +7,9 @@ use std::collections::BTreeMap;
 
 use klamm::error_code::ErrorCode;
 use klamm::protocol::messages::fetch::{FetchPartition, FetchRequest, FetchResponse, FetchTopic, PartitionData};
+use klamm::protocol::messages::list_offsets::{
+    ListOffsetsPartition, ListOffsetsRequest, ListOffsetsResponse, ListOffsetsTopic,
+};
 use klamm::protocol::messages::metadata::{MetadataRequest, MetadataRequestTopic, MetadataResponse};
 use klamm::protocol::messages::offset_for_leader_epoch::{
     OffsetForLeaderEpochRequest, OffsetForLeaderEpochResponse, OffsetForLeaderPartition, OffsetForLeaderTopic,
@@ -27,6 +30,8 @@ const IDS_FROM: i16 = 13;
 const ZSTD_FROM: i16 = 10;
 /// The first version that tells where a log starts.
 const LOG_START_FROM: i16 = 5;
+/// What stands for the start of a log in ListOffsets.
+const EARLIEST: i64 = -2;
 /// What stands for the leader epoch in versions of Metadata that do not tell it.
 const NO_EPOCH: i32 = -1;
 /// A partition of which the disk has destroyed records is offline if it is refused so often.
@@ -73,6 +78,8 @@ struct Position {
     /// The epoch of the last batch that it has read, and how many losses there had been.
     read_in_epoch: i32,
     losses: u32,
+    /// Where the log begins is to be asked for before it reads on.
+    needs_start: bool,
     /// An epoch whose end is to be asked for before it reads on.
     unsure_of: Option<i32>,
     /// It has read up to the high watermark, as of its last fetch since the run is calm.
@@ -95,6 +102,10 @@ pub(crate) struct Consumer {
     era_when_asked: Era,
     /// Up to where records of each partition had been acknowledged as durable.
     durable_when_asked: BTreeMap<i32, i64>,
+    /// Before which offset of each partition nothing may come, as of then.
+    starts_when_asked: BTreeMap<i32, i64>,
+    /// The start of the broker that it knows.
+    boot: u32,
     session: Session,
     /// The start of the broker that the open fetch was sent to, and until when it waits there.
     waits_until: (u32, Instant),
@@ -139,6 +150,8 @@ impl Consumer {
             losses: 0,
             era_when_asked: Era::default(),
             durable_when_asked: BTreeMap::new(),
+            starts_when_asked: BTreeMap::new(),
+            boot: 0,
             session: Session::default(),
             waits_until: (0, Instant(0)),
             refusals: BTreeMap::new(),
@@ -147,7 +160,7 @@ impl Consumer {
         }
     }
 
-    fn ask(&mut self, context: &ClientContext<'_>, connection: &mut ClientConnection) {
+    fn ask(&mut self, context: &mut ClientContext<'_>, connection: &mut ClientConnection) {
         if !self.is_prepared {
             let topics = Some(vec![MetadataRequestTopic { name: Some(self.topic), ..Default::default() }]);
             let request = MetadataRequest { topics, allow_auto_topic_creation: true, ..Default::default() };
@@ -156,6 +169,10 @@ impl Consumer {
         }
         if self.positions.values().any(|position| position.unsure_of.is_some()) {
             return self.ask_epoch_ends(context, connection);
+        }
+        self.starts_when_asked = context.history.deleted().starts();
+        if self.positions.values().any(|position| position.needs_start) {
+            return self.ask_starts(context, connection);
         }
         if context.is_calm && !self.session.is_calm {
             // From here on it counts what is known of every partition: everything is asked for once more.
@@ -209,6 +226,36 @@ impl Consumer {
         connection.send(context, connection.api(context, ApiKey::OffsetForLeaderEpoch, &ANY), &request, true);
     }
 
+    /// Asks where the logs begin in which its offset is none any more.
+    fn ask_starts(&self, context: &ClientContext<'_>, connection: &mut ClientConnection) {
+        let lost = self.positions.iter().filter(|(_, position)| position.needs_start);
+        let partitions = lost.map(|(partition, _)| ListOffsetsPartition {
+            partition_index: *partition,
+            timestamp: EARLIEST,
+            ..Default::default()
+        });
+        let topics = vec![ListOffsetsTopic { name: self.topic, partitions: partitions.collect() }];
+        let request = ListOffsetsRequest { replica_id: -1, topics, ..Default::default() };
+        connection.send(context, connection.api(context, ApiKey::ListOffsets, &ANY), &request, true);
+    }
+
+    fn take_starts(&mut self, context: &mut ClientContext<'_>, response: &ListOffsetsResponse<'_>) {
+        for listed in response.topics.iter().flat_map(|topic| &topic.partitions) {
+            let partition = listed.partition_index;
+            let Some(position) = self.positions.get_mut(&partition) else { continue };
+            if listed.error_code != ErrorCode::None.code() {
+                self.skip_destroyed(context, partition);
+                self.is_prepared = false;
+                continue;
+            }
+            (position.offset, position.needs_start) = (listed.offset, false);
+            if let Some(told) = self.starts_when_asked.get(&partition).filter(|told| listed.offset < **told) {
+                let (told, found) = (*told, listed.offset);
+                context.history.violate(Violation::DeletedBack { partition, told, found });
+            }
+        }
+    }
+
     /// Goes back to where the epoch ended in which it has read. Without a loss that is not before what it has read.
     fn take_epoch_ends(&mut self, context: &mut ClientContext<'_>, response: &OffsetForLeaderEpochResponse<'_>) {
         for ended in response.topics.iter().flat_map(|topic| &topic.partitions) {
@@ -241,6 +288,11 @@ impl Consumer {
         if api_key == ApiKey::OffsetForLeaderEpoch {
             let Ok(response) = OffsetForLeaderEpochResponse::decode(&mut decoder, version) else { return false };
             self.take_epoch_ends(context, &response);
+            return true;
+        }
+        if api_key == ApiKey::ListOffsets {
+            let Ok(response) = ListOffsetsResponse::decode(&mut decoder, version) else { return false };
+            self.take_starts(context, &response);
             return true;
         }
         let Ok(response) = FetchResponse::decode(&mut decoder, version) else { return false };
@@ -309,12 +361,14 @@ impl Consumer {
                 let is_durable =
                     position.offset <= self.durable_when_asked.get(&data.partition_index).copied().unwrap_or(0);
                 let is_lost = !is_durable && position.losses != context.history.losses()
-                    || context.history.destroyed().is_touched(data.partition_index);
+                    || context.history.destroyed().is_touched(data.partition_index)
+                    || context.history.deleted().excuses(data.partition_index, position.offset);
                 if position.offset > 0 && !is_lost {
                     let (client, partition, offset) = (self.profile.client, data.partition_index, position.offset);
                     context.history.violate(Violation::OutOfRange { client, partition, offset });
                 }
-                *position = Position { leader_epoch: position.leader_epoch, ..Position::default() };
+                let leader_epoch = position.leader_epoch;
+                *position = Position { leader_epoch, needs_start: true, ..Position::default() };
                 return true;
             }
             error => {
@@ -335,7 +389,8 @@ impl Consumer {
             context.history.violate(Violation::ServedShort { client, partition, end, acknowledged: durable });
         }
         // An answer that was on its way while something was lost says nothing about the time after.
-        let is_of_now = self.era_when_asked.losses == context.history.losses();
+        let is_of_now = self.era_when_asked.losses == context.history.losses()
+            && (self.waits_until.0 == context.boot || !context.history.deleted().is_any());
         let marks = [
             ("high watermark", position.high_watermark, data.high_watermark),
             ("log start", position.log_start, data.log_start_offset),
@@ -387,6 +442,7 @@ impl Consumer {
         records: &[u8],
     ) -> bool {
         let Some(position) = self.positions.get_mut(&partition) else { return false };
+        let start = self.starts_when_asked.get(&partition).copied().unwrap_or(0);
         if BatchIterator::new(records).next().is_some_and(|first| first.is_err()) {
             // The last batch may be cut, but not the first, or nobody could go on.
             return false;
@@ -425,6 +481,7 @@ impl Consumer {
                         offset,
                         high_watermark,
                         era: self.era_when_asked,
+                        start,
                         timestamp: record.timestamp,
                     },
                     position.offset,
@@ -442,7 +499,12 @@ impl Consumer {
         self.is_prepared && self.positions.values().all(|position| position.at_end)
     }
 
-    fn forget_what_may_be_lost(&mut self, context: &ClientContext<'_>) {
+    fn forget_what_may_be_lost(&mut self, context: &mut ClientContext<'_>) {
+        if self.boot != context.boot && context.history.deleted().is_any() {
+            // The broker may have forgotten where a log begins.
+            self.positions.values_mut().for_each(|position| position.log_start = 0);
+        }
+        self.boot = context.boot;
         if self.losses != context.history.losses() {
             self.losses = context.history.losses();
             for position in self.positions.values_mut() {

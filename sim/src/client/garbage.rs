@@ -8,10 +8,15 @@ use klamm::types::Instant;
 
 use super::connection::{earlier, later};
 use super::{Client, ClientContext};
+use crate::checker::Violation;
 use crate::client_socket::ClientSocket;
 use crate::keyed::{Draw, Site};
 
 const MILLISECOND: u64 = 1_000_000;
+/// So many of the kinds of rubbish are nothing that a broker takes.
+const NONSENSE_KINDS: u64 = 6;
+/// Where nothing is wrong, a broker closes the connection of one who sends such a thing within so much time.
+const CLOSED_WITHIN_NS: u64 = 100 * MILLISECOND;
 /// The largest frame that the broker takes, which is also all that it may hold where that is bounded.
 const LARGE_BYTES: i32 = 20_000;
 
@@ -25,6 +30,9 @@ pub(crate) struct Garbage {
     socket: Option<ClientSocket>,
     outgoing: Vec<u8>,
     leaves_at: Option<Instant>,
+    /// No broker takes what it sends: since when all of that is on its way, and to which start of the broker.
+    is_nonsense: bool,
+    sent_at: Option<(u32, Instant)>,
     /// It has announced a large frame. Its memory comes back when the connection ends, for a peer that vanished only after
     /// `connections.max.idle.ms`: longer than the others would wait, with Kafka's rules as with ours.
     holds_memory: bool,
@@ -40,6 +48,8 @@ impl Garbage {
             socket: None,
             outgoing: Vec::new(),
             leaves_at: None,
+            is_nonsense: false,
+            sent_at: None,
             holds_memory: false,
         }
     }
@@ -53,15 +63,30 @@ impl Garbage {
         let port = 1_024 + u16::try_from(self.attempt % 60_000).unwrap_or(0);
         self.socket = Some(context.world.connect(identity, (host, port).into(), context.broker).unprotected());
         let is_large = self.likes_large_frames && draw.part(5).happens(500_000);
-        self.outgoing = match draw.part(6).below(2) {
-            0 if is_large => start_of_large_frame(),
-            1 if is_large => large_frame(),
+        (self.outgoing, self.is_nonsense) = match draw.part(6).below(2) {
+            0 if is_large => (start_of_large_frame(), false),
+            1 if is_large => (large_frame(), false),
             _ => rubbish(draw),
         };
+        self.sent_at = None;
         self.holds_memory = is_large || self.outgoing.starts_with(&LARGE_BYTES.to_be_bytes());
         // Some leave before they can have been answered, so that the answer finds nobody, or somebody else.
         let stays_ns = [MILLISECOND / 20, MILLISECOND, 100 * MILLISECOND][draw.part(1).below(3) as usize];
-        self.leaves_at = Some(later(context, draw.part(4).exponential(stays_ns)));
+        let stays_ns = draw.part(4).exponential(stays_ns);
+        // Who sends nonsense is curious what becomes of it, now and then.
+        let is_curious = self.is_nonsense && draw.part(7).below(2) == 0;
+        self.leaves_at = Some(later(context, if is_curious { CLOSED_WITHIN_NS + stays_ns } else { stays_ns }));
+    }
+
+    /// Whoever sends nonsense is closed, if nothing else keeps the broker from it.
+    fn check_closed(&self, context: &mut ClientContext<'_>) {
+        let Some((boot, at)) = self.sent_at.filter(|_| self.is_nonsense) else { return };
+        let was_time = context.now().0.saturating_sub(at.0) >= CLOSED_WITHIN_NS && boot == context.boot;
+        let is_sound = context.is_network_sound && context.is_machine_sound && !context.is_draining;
+        if was_time && is_sound {
+            let connection = self.socket.as_ref().map_or(0, ClientSocket::identity);
+            context.history.violate(Violation::NonsenseHeard { connection });
+        }
     }
 
     fn leave(&mut self, context: &ClientContext<'_>) {
@@ -75,10 +100,11 @@ impl Garbage {
     }
 }
 
-/// Bytes of one kind of nonsense, or of a request whose answer is not waited for.
-fn rubbish(draw: Draw) -> Vec<u8> {
+/// Bytes of one kind of nonsense, or of a request whose answer is not waited for; and whether no broker takes them.
+fn rubbish(draw: Draw) -> (Vec<u8>, bool) {
     let frame = |length: i32, body: &[u8]| [&length.to_be_bytes()[..], body].concat();
-    match draw.below(15) {
+    let kind = draw.below(15);
+    let bytes = match kind {
         0 => frame(i32::MAX, &[0; 40]),
         1 => frame(-1, &[1; 8]),
         2 => frame(0, &[]),
@@ -96,7 +122,8 @@ fn rubbish(draw: Draw) -> Vec<u8> {
             bytes[at] ^= 1 << draw.part(3).below(8);
             bytes
         }
-    }
+    };
+    (bytes, kind < NONSENSE_KINDS)
 }
 
 /// A frame that does not come to its end: it holds what `queued.max.request.bytes` allows until its sender leaves.
@@ -126,6 +153,7 @@ impl Client for Garbage {
             return None;
         }
         if self.leaves_at.is_some_and(|at| at <= context.now()) {
+            self.check_closed(context);
             self.leave(context);
         }
         if self.socket.is_none() {
@@ -141,8 +169,21 @@ impl Client for Garbage {
                 Err(_) => break,
             }
         }
+        if self.outgoing.is_empty() && socket.readiness().connected {
+            self.sent_at.get_or_insert((context.boot, context.now()));
+        }
         let mut buffer = [0; 256];
-        while socket.read(&mut buffer).is_ok_and(|read| read > 0) {}
+        let is_over = loop {
+            match socket.read(&mut buffer) {
+                Ok(0) => break true,
+                Ok(_) => {}
+                Err(error) => break error.kind() != std::io::ErrorKind::WouldBlock,
+            }
+        };
+        if is_over && self.is_nonsense {
+            self.leave(context);
+            return Some(context.now());
+        }
         earlier(self.leaves_at, None)
     }
 

@@ -2,7 +2,10 @@
 //!
 //! It commits what a consumer may have read by then, under a name of its own for each commit, so that what is fetched later is recognised.
 //! Now and then it is late: it commits or heartbeats for the generation before, as a client does that had it under way when the group moved on.
-//! It must not know who else is in the group.
+//! A static one (KIP-345) now and then starts again and takes its former self's place, who speaks once more and must be fenced. It must not know who else
+//! is in the group.
+
+use std::ops::RangeInclusive;
 
 use klamm::error_code::ErrorCode;
 use klamm::protocol::messages::find_coordinator::{FindCoordinatorRequest, FindCoordinatorResponse};
@@ -26,7 +29,7 @@ use klamm::types::{Instant, TopicId};
 use super::link::{Link, LinkNews, Next};
 use super::versions::{ANY, by_name_unless};
 use super::{Client, ClientConnection, ClientContext, Habits};
-use crate::checker::{CommitId, Violation};
+use crate::checker::{CommitId, INSTANCE_PREFIX, Violation};
 use crate::keyed::Site;
 
 const GROUP: &str = "group";
@@ -42,6 +45,12 @@ const PARKED_MS_MIN: u64 = 600;
 const COMMIT_EPOCH_FROM: i16 = 6;
 /// From this version on it is told with the committed offset.
 const FETCHED_EPOCH_FROM: i16 = 5;
+/// The first versions of each API that know static members.
+const JOIN_STATIC_FROM: i16 = 5;
+const COMMIT_STATIC_FROM: i16 = 7;
+const STATIC_FROM: i16 = 3;
+/// How often one that was given an id does not come back with it, in parts of a million.
+const FORGETS_PARTS: u32 = 200_000;
 /// How often a member is late, in parts of a million.
 const LATE_PARTS: u32 = 200_000;
 
@@ -51,7 +60,18 @@ pub(crate) struct GroupMemberProfile {
     pub(crate) client: u32,
     /// Heartbeats, commits and fetches before it leaves.
     pub(crate) rounds: u32,
+    /// It has an instance id, under which it comes back.
+    pub(crate) is_static: bool,
     pub(crate) habits: Habits,
+}
+
+/// A static member before it started again.
+#[derive(Clone, Debug)]
+struct FormerSelf {
+    member_id: String,
+    generation: i32,
+    /// In which start of the broker, and when, it was told last that it is alive in a group that was settled.
+    settled: Option<(u32, Instant)>,
 }
 
 /// What it asks next.
@@ -69,6 +89,8 @@ enum Task {
     },
     Commit,
     Heartbeat,
+    /// A heartbeat of its former self.
+    Twin,
     Leave,
 }
 
@@ -85,6 +107,14 @@ struct Owned {
 /// A member.
 pub(crate) struct GroupMember {
     profile: GroupMemberProfile,
+    instance_id: Option<String>,
+    /// Who it was before it started again, until the group has heard of it; and then until that one has spoken.
+    before: Option<FormerSelf>,
+    twin: Option<FormerSelf>,
+    /// In which start of the broker, and when, it asked when it was told last that it is alive in a group that is settled.
+    settled: Option<(u32, Instant)>,
+    /// The generation in which it was given something.
+    synced_in: Option<i32>,
     topic: &'static str,
     topic_id: TopicId,
     partition_count: i32,
@@ -121,6 +151,11 @@ impl GroupMember {
     pub(crate) fn new(profile: GroupMemberProfile, topic: &'static str) -> GroupMember {
         GroupMember {
             profile,
+            instance_id: profile.is_static.then(|| format!("{INSTANCE_PREFIX}{}", profile.client)),
+            before: None,
+            twin: None,
+            settled: None,
+            synced_in: None,
             topic,
             topic_id: TopicId::default(),
             partition_count: 0,
@@ -152,6 +187,20 @@ impl GroupMember {
         self.task = Task::Find;
     }
 
+    /// The versions that it may speak of an API that knows static members from this version on.
+    fn speaking_from(&self, first: i16) -> RangeInclusive<i16> {
+        if self.instance_id.is_some() { first..=i16::MAX } else { ANY }
+    }
+
+    /// A static member starts again: it has forgotten everything but its instance id.
+    fn start_again(&mut self) {
+        let (member_id, settled) = (std::mem::take(&mut self.member_id), self.settled.take());
+        self.before = Some(FormerSelf { member_id, generation: self.generation, settled });
+        (self.generation, self.generation_before, self.is_late) = (-1, None, false);
+        self.members.clear();
+        self.owned.clear();
+    }
+
     /// The generation that a commit or a heartbeat speaks for.
     fn spoken_for(&self) -> i32 {
         self.generation_before.filter(|_| self.is_late).unwrap_or(self.generation)
@@ -170,14 +219,26 @@ impl GroupMember {
             Task::Heartbeat => {
                 let (generation_id, member_id) = (self.spoken_for(), self.member_id.as_str());
                 self.is_stale = context.history.groups().is_stale(context.boot, generation_id);
-                let request = HeartbeatRequest { group_id: GROUP, generation_id, member_id, ..Default::default() };
-                connection.send(context, connection.api(context, ApiKey::Heartbeat, &ANY), &request, true);
+                let group_instance_id = self.instance_id.as_deref();
+                let request = HeartbeatRequest { group_id: GROUP, generation_id, member_id, group_instance_id };
+                let api = connection.api(context, ApiKey::Heartbeat, &self.speaking_from(STATIC_FROM));
+                connection.send(context, api, &request, true);
+            }
+            Task::Twin => {
+                let Some(twin) = &self.twin else { return };
+                let (generation_id, member_id) = (twin.generation, twin.member_id.as_str());
+                let group_instance_id = self.instance_id.as_deref();
+                let request = HeartbeatRequest { group_id: GROUP, generation_id, member_id, group_instance_id };
+                let api = connection.api(context, ApiKey::Heartbeat, &self.speaking_from(STATIC_FROM));
+                connection.send(context, api, &request, true);
             }
             Task::Leave => {
                 self.has_asked_to_leave = true;
-                let members = vec![MemberIdentity { member_id: &self.member_id, ..Default::default() }];
-                let request = LeaveGroupRequest { group_id: GROUP, member_id: &self.member_id, members };
-                connection.send(context, connection.api(context, ApiKey::LeaveGroup, &ANY), &request, true);
+                let (member_id, group_instance_id) = (self.member_id.as_str(), self.instance_id.as_deref());
+                let members = vec![MemberIdentity { member_id, group_instance_id, ..Default::default() }];
+                let request = LeaveGroupRequest { group_id: GROUP, member_id, members };
+                let api = connection.api(context, ApiKey::LeaveGroup, &self.speaking_from(STATIC_FROM));
+                connection.send(context, api, &request, true);
             }
         }
     }
@@ -193,17 +254,21 @@ impl GroupMember {
         connection.send(context, connection.api(context, ApiKey::Metadata, &ANY), &request, true);
     }
 
-    fn join(&self, context: &ClientContext<'_>, connection: &mut ClientConnection) {
+    fn join(&mut self, context: &mut ClientContext<'_>, connection: &mut ClientConnection) {
+        (self.settled, self.synced_in) = (None, None);
+        context.history.groups().joining(self.profile.client);
         let request = JoinGroupRequest {
             group_id: GROUP,
             session_timeout_ms: SESSION_MS,
             rebalance_timeout_ms: REBALANCE_MS,
             member_id: &self.member_id,
+            group_instance_id: self.instance_id.as_deref(),
             protocol_type: "sim",
             protocols: vec![JoinGroupRequestProtocol { name: "round-robin", metadata: b"" }],
             ..Default::default()
         };
-        connection.send(context, connection.api(context, ApiKey::JoinGroup, &ANY), &request, true);
+        let api = connection.api(context, ApiKey::JoinGroup, &self.speaking_from(JOIN_STATIC_FROM));
+        connection.send(context, api, &request, true);
     }
 
     /// The leader gives each partition to one member.
@@ -223,14 +288,15 @@ impl GroupMember {
             group_id: GROUP,
             generation_id: self.generation,
             member_id: &self.member_id,
+            group_instance_id: self.instance_id.as_deref(),
             protocol_type: Some("sim"),
             protocol_name: Some("round-robin"),
             assignments: assignments
                 .map(|(member_id, assignment)| SyncGroupRequestAssignment { member_id, assignment })
                 .collect(),
-            ..Default::default()
         };
-        connection.send(context, connection.api(context, ApiKey::SyncGroup, &ANY), &request, true);
+        let api = connection.api(context, ApiKey::SyncGroup, &self.speaking_from(STATIC_FROM));
+        connection.send(context, api, &request, true);
     }
 
     fn ask_committed(&mut self, context: &mut ClientContext<'_>, connection: &mut ClientConnection) {
@@ -265,7 +331,8 @@ impl GroupMember {
     fn commit(&mut self, context: &mut ClientContext<'_>, connection: &mut ClientConnection) {
         let generation = self.spoken_for();
         let named = by_name_unless(self.topic_id != TopicId::ZERO, IDS_FROM);
-        let api = connection.api(context, ApiKey::OffsetCommit, &named);
+        let first = *self.speaking_from(COMMIT_STATIC_FROM).start();
+        let api = connection.api(context, ApiKey::OffsetCommit, &(first..=*named.end()));
         // Any number serves to see whether it comes back.
         let leader_epoch = if api.1 >= COMMIT_EPOCH_FROM { generation } else { -1 };
         let groups = context.history.groups();
@@ -290,6 +357,7 @@ impl GroupMember {
             group_id: GROUP,
             generation_id_or_member_epoch: generation,
             member_id: &self.member_id,
+            group_instance_id: self.instance_id.as_deref(),
             topics: vec![topic],
             ..Default::default()
         };
@@ -343,6 +411,10 @@ impl GroupMember {
                 self.note_heard(context, response.error_code);
                 self.task = self.after(context, response.error_code);
             }
+            Task::Twin => {
+                let response = HeartbeatResponse::decode(decoder, version)?;
+                self.take_twin(context, response.error_code);
+            }
             Task::Leave => {
                 let response = LeaveGroupResponse::decode(decoder, version)?;
                 self.take_leave(context, &response);
@@ -354,6 +426,10 @@ impl GroupMember {
     /// On a new connection some members go on as if nothing had happened since the last one; the group must know better.
     fn begin_again(&mut self, context: &ClientContext<'_>) -> Task {
         let draw = context.world.value(Site::ClientAction, u64::from(self.profile.client));
+        if self.instance_id.is_some() && !self.member_id.is_empty() && !context.is_calm && draw.part(0).below(2) == 0 {
+            self.start_again();
+            return Task::Join;
+        }
         let goes_on = std::mem::take(&mut self.has_vanished) || draw.below(3) == 0;
         if goes_on && !self.owned.is_empty() && !context.is_calm { Task::Ends { commits: true } } else { Task::Join }
     }
@@ -371,23 +447,57 @@ impl GroupMember {
                 self.member_id = response.member_id.to_owned();
                 self.generation_before = Some(self.generation).filter(|before| *before >= 0);
                 self.generation = response.generation_id;
+                self.settled = None;
+                self.take_place(context);
                 self.members = response.members.iter().map(|member| member.member_id.to_owned()).collect();
                 context.history.groups().joined(self.asked_in, self.generation);
                 Task::Sync
             }
             ErrorCode::MemberIdRequired => {
-                self.member_id = response.member_id.to_owned();
+                // Some forget it at once, and come as strangers again.
+                let draw = context.world.value(Site::RunsAway, u64::from(self.profile.client));
+                let forgets = !context.is_calm && draw.happens(FORGETS_PARTS);
+                self.member_id = if forgets { String::new() } else { response.member_id.to_owned() };
                 Task::Join
             }
             _ => self.after(context, response.error_code),
         };
     }
 
+    /// Its former self has spoken, and must not be heard while it is known itself.
+    fn take_twin(&mut self, context: &mut ClientContext<'_>, error: i16) {
+        let twin = self.twin.take();
+        let is_of_now = self.settled.is_some_and(|(boot, _)| boot == self.asked_in && boot == context.boot);
+        if let Some(twin) = twin.filter(|_| error == 0 && is_of_now) {
+            context.history.violate(Violation::TwinAlive { member: twin.member_id });
+        }
+        self.task = self.next_round(context);
+    }
+
+    /// It has the place of its former self. If that was settled and alone, the group has noticed nothing of it.
+    fn take_place(&mut self, context: &mut ClientContext<'_>) {
+        let Some(before) = self.before.take().filter(|before| !before.member_id.is_empty()) else { return };
+        let session_ns = u64::try_from(SESSION_MS).unwrap_or(0) * NANOS_PER_MS;
+        let was_settled = before.settled.is_some_and(|(boot, at)| {
+            boot == self.asked_in && boot == context.boot && context.now().0.saturating_sub(at.0) < session_ns
+        });
+        let (was, is) = (before.generation, self.generation);
+        if was != is && was_settled && context.history.groups().is_alone(self.profile.client) {
+            let member = self.member_id.clone();
+            context.history.violate(Violation::StaticRebalance { member, was, is });
+        }
+        self.twin = Some(before);
+    }
+
     /// Whoever is heard may not be unknown before its session is over.
-    fn note_heard(&self, context: &mut ClientContext<'_>, error: i16) {
+    fn note_heard(&mut self, context: &mut ClientContext<'_>, error: i16) {
         let (now, sessions) = (context.now(), context.history.sessions());
         match ErrorCode::from_code(error) {
-            ErrorCode::None => sessions.heard(&self.member_id, self.asked_in, self.asked_at),
+            ErrorCode::None => {
+                let is_settled = self.synced_in == Some(self.generation);
+                self.settled = is_settled.then_some((self.asked_in, self.asked_at));
+                sessions.heard(&self.member_id, self.asked_in, self.asked_at);
+            }
             ErrorCode::UnknownMemberId if !self.has_asked_to_leave => {
                 let session_ms = u64::try_from(SESSION_MS).unwrap_or(0);
                 let expelled = sessions.unknown(&self.member_id, self.asked_in, now, session_ms);
@@ -408,11 +518,16 @@ impl GroupMember {
     }
 
     fn take_sync(&mut self, context: &mut ClientContext<'_>, response: &SyncGroupResponse<'_>) {
+        if response.error_code == 0 {
+            self.synced_in = Some(self.generation);
+        }
         self.note_heard(context, response.error_code);
-        self.task = self.after(context, response.error_code);
         if response.error_code != 0 {
+            self.task = self.after(context, response.error_code);
             return;
         }
+        self.is_late = false;
+        self.rounds_left = self.rounds_left.saturating_sub(1);
         let given = context.history.groups().given(self.generation, &self.member_id, response.assignment);
         given.into_iter().for_each(|violation| context.history.violate(violation));
         let (partitions, _) = response.assignment.as_chunks::<4>();
@@ -493,7 +608,10 @@ impl GroupMember {
                     let violation = context.history.groups().committed(id);
                     violation.into_iter().for_each(|violation| context.history.violate(violation));
                 }
-                ErrorCode::IllegalGeneration | ErrorCode::UnknownMemberId | ErrorCode::RebalanceInProgress => {
+                ErrorCode::IllegalGeneration
+                | ErrorCode::UnknownMemberId
+                | ErrorCode::FencedInstanceId
+                | ErrorCode::RebalanceInProgress => {
                     context.history.groups().refused(id);
                 }
                 // It may be on the disk all the same.
@@ -508,7 +626,8 @@ impl GroupMember {
         let of_member = response.members.first().map_or(0, |member| member.error_code);
         let error = if response.error_code == 0 { of_member } else { response.error_code };
         match ErrorCode::from_code(error) {
-            ErrorCode::None | ErrorCode::UnknownMemberId => self.is_done = true,
+            // A static one is fenced if it was given another id that it has not heard of.
+            ErrorCode::None | ErrorCode::UnknownMemberId | ErrorCode::FencedInstanceId => self.is_done = true,
             ErrorCode::NotCoordinator | ErrorCode::CoordinatorNotAvailable | ErrorCode::CoordinatorLoadInProgress => {
                 self.task = self.again(context, Task::Find)
             }
@@ -533,8 +652,12 @@ impl GroupMember {
             ErrorCode::None => self.next_round(context),
             // Of the generation before; of its own it knows nothing new.
             ErrorCode::IllegalGeneration if was_late => self.next_round(context),
-            ErrorCode::RebalanceInProgress | ErrorCode::IllegalGeneration => Task::Join,
-            ErrorCode::UnknownMemberId => {
+            ErrorCode::RebalanceInProgress | ErrorCode::IllegalGeneration => {
+                self.settled = None;
+                Task::Join
+            }
+            ErrorCode::UnknownMemberId | ErrorCode::FencedInstanceId => {
+                self.settled = None;
                 self.member_id.clear();
                 Task::Join
             }
@@ -550,6 +673,14 @@ impl GroupMember {
         let draw = context.world.value(Site::ClientAction, u64::from(self.profile.client));
         self.link.pause(context, draw.part(0).between(1, PACE_NS_MAX));
         self.is_late = !context.is_calm && self.generation_before.is_some() && draw.part(1).happens(LATE_PARTS);
+        if self.twin.is_some() && draw.part(2).below(2) == 0 {
+            self.is_late = false;
+            return Task::Twin;
+        }
+        if self.instance_id.is_some() && !context.is_calm && draw.part(3).below(6) == 0 {
+            self.start_again();
+            return Task::Join;
+        }
         match draw.below(4) {
             0 => Task::Heartbeat,
             1 if !self.owned.is_empty() => Task::Committed,

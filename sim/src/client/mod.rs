@@ -5,6 +5,7 @@
 mod admin; // creates, alters and deletes topics
 mod connection; // frames over one simulated socket
 mod consumer; // reads everything, again and again
+mod deleter; // has records deleted
 mod examiner; // knows what it must be told
 mod garbage; // sends what no client should send
 mod group_member; // joins, commits, leaves
@@ -12,9 +13,13 @@ mod habits; // how a client treats its connection
 mod link; // a connection at a time, made anew when it is gone
 mod questions; // what an examiner asks
 mod producer; // writes values that tell who wrote them
+mod renewer; // makes a topic anew under its name
 mod seeker; // looks records up by their time
+mod slow_reader; // asks for much and takes its time to read it
+mod tuner; // changes the topic that others use
 mod value; // what a record says
 mod watcher; // looks whether a removed directory is offline
+mod vanisher; // falls silent for good
 mod versions; // which version of an API is spoken
 
 pub use value::Value;
@@ -22,12 +27,18 @@ pub use value::Value;
 pub(crate) use admin::{Admin, AdminProfile};
 pub(crate) use connection::{ClientConnection, ConnectionNews};
 pub(crate) use consumer::{Consumer, ConsumerProfile};
+pub(crate) use deleter::{Deleter, DeleterProfile};
 pub(crate) use examiner::{Examiner, ExaminerProfile};
 pub(crate) use garbage::Garbage;
 pub(crate) use group_member::{GroupMember, GroupMemberProfile};
 pub(crate) use habits::Habits;
 pub(crate) use producer::{Producer, ProducerProfile};
+pub(crate) use renewer::{Renewer, RenewerProfile};
 pub(crate) use seeker::Seeker;
+pub(crate) use slow_reader::{SlowReader, SlowReaderProfile};
+pub(crate) use tuner::{Tuner, TunerProfile};
+pub(crate) use vanisher::{Vanisher, VanisherProfile};
+pub(crate) use versions::from_word;
 pub(crate) use watcher::Watcher;
 
 use std::net::SocketAddr;
@@ -79,6 +90,11 @@ pub(crate) trait Client {
 
     /// Whether all that it set out to do is done.
     fn is_done(&self) -> bool;
+
+    /// Whether it reads what it is answered: a broker that stops in order cannot be done with one that does not.
+    fn takes_answers(&self) -> bool {
+        true
+    }
 
     /// Since when its oldest request is without an answer.
     fn waits_since(&self) -> Option<Instant>;

@@ -13,6 +13,7 @@ use klamm::protocol::{ApiKey, Decoder, Message, RecordsField};
 use klamm::record::{CompressionType, Compressor, RecordBatchBuilder};
 use klamm::types::{Instant, ProducerEpoch, ProducerId, TopicId};
 
+use super::connection::later;
 use super::link::{Link, LinkNews, Next};
 use super::versions::{ANY, by_name_unless};
 use super::{Client, ClientContext, Habits, Value};
@@ -26,6 +27,8 @@ const IDS_FROM: i16 = 13;
 const ZSTD_FROM: i16 = 7;
 /// Longer than any run waits: an answer that comes at this timeout is one that was lost.
 const TIMEOUT_MS: i32 = 300_000;
+/// How long a producer stays that is not answered, on average.
+const LINGER_NS: u64 = 3_000_000;
 /// So many are too many.
 const REFUSALS_MAX: u32 = 100;
 /// No request may time out before this time.
@@ -76,6 +79,8 @@ pub(crate) struct Producer {
     in_flight: VecDeque<(i32, Batch)>,
     /// Batches that went wrong since the run is calm, in partitions of which the disk has destroyed records.
     refusals: u32,
+    /// It has sent what is not answered, and stays for a while to hear whether it is.
+    lingers_until: Option<Instant>,
     compressor: Compressor,
 }
 
@@ -96,11 +101,13 @@ impl Producer {
             waiting: BTreeMap::new(),
             in_flight: VecDeque::new(),
             refusals: 0,
+            lingers_until: None,
             compressor: Compressor::new(),
         }
     }
 
     fn connection_lost(&mut self, context: &mut ClientContext<'_>) {
+        self.lingers_until = None;
         for (_, batch) in std::mem::take(&mut self.in_flight) {
             self.outcome_unknown(context, batch);
         }
@@ -175,6 +182,10 @@ impl Producer {
             self.in_flight.push_back((correlation_id, batch));
         } else {
             batch.sends.into_iter().for_each(|send| context.history.unknown(send));
+            let draw = context.world.value(Site::ClientHabit, u64::from(self.profile.client));
+            let stays_ns = draw.part(2).exponential(LINGER_NS);
+            self.link.pause(context, stays_ns);
+            self.lingers_until = Some(later(context, stays_ns));
         }
     }
 
@@ -365,6 +376,7 @@ impl Producer {
 
 impl Client for Producer {
     fn step(&mut self, context: &mut ClientContext<'_>) -> Option<Instant> {
+        self.lingers_until = self.lingers_until.filter(|at| *at > context.now());
         if self.is_done() {
             self.link.close();
             return None;
@@ -409,7 +421,11 @@ impl Client for Producer {
     }
 
     fn is_done(&self) -> bool {
-        self.batches_left == 0 && self.in_flight.is_empty() && self.waiting.is_empty() && self.link.is_flushed()
+        self.batches_left == 0
+            && self.in_flight.is_empty()
+            && self.waiting.is_empty()
+            && self.link.is_flushed()
+            && self.lingers_until.is_none()
     }
 
     fn waits_since(&self) -> Option<Instant> {

@@ -3,6 +3,7 @@
 //!
 //! It must not know answers.
 
+mod about_all;
 mod about_groups;
 mod about_partitions;
 mod about_topics;
@@ -45,8 +46,9 @@ impl Asker {
             return self.ask_create_topics(draw, known, question);
         }
         self.producers = known.producer_ids().collect();
-        let choice = draw.part(0).below(40);
-        if choice >= 26 && !known.has_coordinator {
+        let choice = draw.part(0).below(52);
+        let is_of_groups = matches!(choice, 26..40 | 42 | 49..);
+        if is_of_groups && !known.has_coordinator {
             return about_groups::find(draw, self.client, question);
         }
         match choice {
@@ -71,6 +73,16 @@ impl Asker {
             35..37 => about_groups::fetch_offsets(draw, self.client, known, question),
             37 => about_groups::describe(draw, self.client, question),
             38 => about_groups::delete(draw, self.client, question),
+            39 => about_groups::delete_offsets(draw, self.client, known, question),
+            40 => about_all::versions(draw, question),
+            41 => about_all::cluster(draw, question),
+            42 => about_all::groups(draw, question),
+            43 => about_all::log_dirs(draw, known, question),
+            44 => about_all::topic_partitions(draw, known, question),
+            45 => about_all::replace_configs(draw, known, question),
+            46 => about_all::handshake(draw, question),
+            47 => about_all::authentication(draw, question),
+            48 => about_topics::widen(draw, known, question),
             _ => about_groups::delete_offsets(draw, self.client, known, question),
         }
     }

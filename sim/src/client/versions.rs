@@ -19,6 +19,16 @@ pub(super) fn one_of(draw: Draw, api_key: ApiKey, will_do: &RangeInclusive<i16>)
     first + i16::try_from(draw.below(count)).unwrap_or(0)
 }
 
+/// An API and a version of it as one number, and back.
+pub(super) fn to_word(api_key: ApiKey, version: i16) -> u32 {
+    u32::from(api_key.code().cast_unsigned()) << 16 | u32::from(version.cast_unsigned())
+}
+
+pub(crate) fn from_word(word: u32) -> Option<(ApiKey, i16)> {
+    let api_key = ApiKey::from_code(i16::try_from(word >> 16).ok()?)?;
+    Some((api_key, i16::try_from(word & 0xffff).ok()?))
+}
+
 /// The versions before the first that names topics by their ids, unless the id is known.
 pub(super) fn by_name_unless(knows_id: bool, ids_from: i16) -> RangeInclusive<i16> {
     if knows_id { ANY } else { 0..=ids_from - 1 }
@@ -28,6 +38,12 @@ pub(super) fn by_name_unless(knows_id: bool, ids_from: i16) -> RangeInclusive<i1
 mod tests {
     use super::*;
     use crate::keyed::{Site, draw_config};
+
+    #[test]
+    fn a_word_says_the_api_and_the_version() {
+        assert_eq!(from_word(to_word(ApiKey::Fetch, 18)), Some((ApiKey::Fetch, 18)));
+        assert_eq!(from_word(to_word(ApiKey::DescribeTopicPartitions, 0)), Some((ApiKey::DescribeTopicPartitions, 0)));
+    }
 
     #[test]
     fn every_version_that_will_do_is_spoken() {

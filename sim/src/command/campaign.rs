@@ -2,12 +2,13 @@
 //!
 //! It must not know what is printed about it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use klamm::marks::Mark;
+use klamm::protocol::ApiKey;
 use klamm_sim::keyed::Site;
 use klamm_sim::run::{RunReport, run};
 use klamm_sim::{Profile, Scenario};
@@ -65,6 +66,7 @@ pub(super) struct Outcome {
     pub(super) vacuous: u64,
     pub(super) faults: Met<Site>,
     pub(super) marks: Met<Mark>,
+    spoken: BTreeSet<(ApiKey, i16)>,
     profile: Option<Profile>,
     pub(super) failures: Vec<RunReport>,
     pub(super) took: Duration,
@@ -120,20 +122,24 @@ impl Outcome {
         self.vacuous += u64::from(report.acknowledged == 0 && report.records == 0);
         count(&mut self.faults, index, report.fired.iter().map(|fault| fault.site));
         count(&mut self.marks, index, report.marks.iter().map(|sighting| sighting.mark));
+        self.spoken.extend(report.spoken.iter().copied());
         if !report.violations.is_empty() {
             self.failures.push(report);
         }
     }
 
-    /// The faults and marks that no run met, though there were seeds enough of every kind for all of them.
-    pub(super) fn never_met(&self) -> Vec<&'static str> {
+    /// The faults and marks that no run met, and the versions of APIs in which no client spoke, though there were seeds enough of every kind for all of them.
+    pub(super) fn never_met(&self) -> Vec<String> {
         if self.seeds < SEEDS_THAT_MEET_ALL || self.profile != Some(Profile::Swarm) {
             return Vec::new();
         }
         let faults = Site::ALL.iter().filter(|site| site.is_fault() && !self.faults.contains_key(site));
         let is_due = |mark: &&Mark| Mark::ARE_NOTED && mark.within() <= self.seeds;
         let marks = Mark::ALL.iter().filter(is_due).filter(|mark| !self.marks.contains_key(mark));
-        faults.map(|site| site.name()).chain(marks.map(|mark| mark.name())).collect()
+        let versions = ApiKey::ALL.iter().flat_map(|api| api.versions().map(move |version| (*api, version)));
+        let unspoken = versions.filter(|spoken| !self.spoken.contains(spoken));
+        let names = faults.map(|site| site.name()).chain(marks.map(|mark| mark.name())).map(str::to_string);
+        names.chain(unspoken.map(|(api, version)| format!("{api} version {version}"))).collect()
     }
 
     /// Whether too many runs did nothing.

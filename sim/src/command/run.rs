@@ -68,7 +68,7 @@ struct Json {
     failures: Vec<Failure>,
     faults: BTreeMap<&'static str, u64>,
     marks: BTreeMap<&'static str, u64>,
-    never_met: Vec<&'static str>,
+    never_met: Vec<String>,
     hash: String,
 }
 

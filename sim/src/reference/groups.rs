@@ -71,7 +71,17 @@ impl Group {
         self.member.as_ref().is_some_and(|member| member.assignment.is_none())
     }
 
-    fn state(&self) -> &'static str {
+    /// The first of the partitions of which an offset is committed.
+    pub(crate) fn first_committed(&self) -> Option<(String, i32)> {
+        self.offsets.first_key_value().map(|(partition, _)| partition.clone())
+    }
+
+    /// What kind of members it had last.
+    pub(super) fn protocol_type(&self) -> &str {
+        &self.protocol_type
+    }
+
+    pub(super) fn state(&self) -> &'static str {
         match &self.member {
             None => "Empty",
             Some(Member { assignment: None, .. }) => "CompletingRebalance",

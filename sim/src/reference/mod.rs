@@ -4,6 +4,7 @@
 //! It must not know how the broker comes to an answer. What the protocol leaves open (new ids, wordings, how much one fetch brings) it takes over
 //! from the answer that it judges, if that is one of those allowed.
 
+mod inventory; // what there is
 mod groups; // members, generations, committed offsets
 mod offsets; // committed offsets
 mod log; // a partition
@@ -27,6 +28,8 @@ pub(crate) struct ReferenceBroker {
     pub(crate) groups: BTreeMap<String, Group>,
     /// Somebody was told who coordinates groups; before, there may be nobody yet.
     pub(crate) has_coordinator: bool,
+    /// The cluster's id, once it was told.
+    cluster_id: Option<String>,
     /// Every producer id that was given out.
     producer_ids: BTreeSet<i64>,
     /// What the last fetch should have brought.
@@ -60,7 +63,14 @@ impl ReferenceBroker {
             ApiKey::DescribeGroups => exchange.compare(self, ReferenceBroker::groups_described),
             ApiKey::DeleteGroups => exchange.compare(self, ReferenceBroker::groups_deleted),
             ApiKey::OffsetDelete => exchange.compare(self, ReferenceBroker::offsets_deleted),
-            _ => Ok(()),
+            ApiKey::AlterConfigs => exchange.compare(self, ReferenceBroker::configs_replaced),
+            ApiKey::ApiVersions => exchange.compare(self, ReferenceBroker::versions_told),
+            ApiKey::DescribeCluster => exchange.compare(self, ReferenceBroker::cluster_described),
+            ApiKey::ListGroups => exchange.compare(self, ReferenceBroker::groups_listed),
+            ApiKey::DescribeLogDirs => exchange.compare(self, ReferenceBroker::log_dirs_described),
+            ApiKey::DescribeTopicPartitions => exchange.compare(self, ReferenceBroker::topic_partitions_described),
+            ApiKey::SaslHandshake => exchange.compare(self, ReferenceBroker::handshake_refused),
+            ApiKey::SaslAuthenticate => exchange.compare(self, ReferenceBroker::authentication_refused),
         }
     }
 

@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 
 use klamm::error_code::ErrorCode;
+use klamm::protocol::messages::alter_configs::{self, AlterConfigsRequest, AlterConfigsResponse};
 use klamm::protocol::messages::create_partitions::{
     CreatePartitionsRequest, CreatePartitionsResponse, CreatePartitionsTopic, CreatePartitionsTopicResult,
 };
@@ -48,7 +49,7 @@ pub(crate) struct Topic {
 
 impl Topic {
     /// Its id, which is learnt when it is told first, and the same ever after.
-    fn learn_id(&mut self, told: TopicId) -> TopicId {
+    pub(super) fn learn_id(&mut self, told: TopicId) -> TopicId {
         if self.id == TopicId::ZERO {
             self.id = told;
         }
@@ -222,6 +223,37 @@ impl ReferenceBroker {
             topic.configs = configs;
         }
         ErrorCode::None
+    }
+
+    pub(super) fn configs_replaced<'a>(
+        &'a mut self,
+        _: i16,
+        request: &AlterConfigsRequest<'a>,
+        told: &mut AlterConfigsResponse<'a>,
+    ) -> AlterConfigsResponse<'a> {
+        told.responses.iter_mut().for_each(|told| told.error_message = None);
+        let responses = request.resources.iter().map(|asked| {
+            let error = match self.topics.get_mut(asked.resource_name) {
+                None => ErrorCode::UnknownTopicOrPartition,
+                Some(_) if !asked.configs.iter().all(|config| is_valid_config(config.name, config.value)) => {
+                    ErrorCode::InvalidConfig
+                }
+                Some(topic) => {
+                    let set = |name: &str, value: Option<&str>| (name.to_owned(), value.unwrap_or_default().to_owned());
+                    if !request.validate_only {
+                        topic.configs = asked.configs.iter().map(|config| set(config.name, config.value)).collect();
+                    }
+                    ErrorCode::None
+                }
+            };
+            alter_configs::AlterConfigsResourceResponse {
+                error_code: error.code(),
+                error_message: None,
+                resource_type: asked.resource_type,
+                resource_name: asked.resource_name,
+            }
+        });
+        AlterConfigsResponse { responses: responses.collect(), ..Default::default() }
     }
 
     /// What was set is found as it was set; where another value comes from is not said here.

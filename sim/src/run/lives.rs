@@ -57,6 +57,7 @@ impl Run {
 
     pub(super) fn note_death(&mut self, crash: Crash) {
         self.deaths = self.world.crashes();
+        self.history.deleted().forget();
         // What a failed sync should have written may be gone, even if only the process ends.
         let fired = self.world.fired_since(self.faults_before);
         if crash == Crash::Power || fired.iter().any(|fault| loses_unsynced(fault.site)) {
@@ -101,7 +102,8 @@ impl Run {
         }
         self.faults.take(&self.world, self.boot);
         let is_slow = self.world.now().instant.0 - began.0 > SOUND_DRAIN_NS_MAX && self.has_had_no_fault();
-        if is_slow || !is_drained && self.is_network_sound() && self.is_disk_sound() {
+        let is_too_slow = is_slow || !is_drained && self.is_network_sound() && self.is_disk_sound();
+        if is_too_slow && self.clients.iter().all(|seat| seat.client.takes_answers()) {
             let waiting = self.broker.iter().map(BrokerMachine::waits_for).collect();
             self.history.violate(Violation::StopsInTheMiddle { waiting });
         }

@@ -28,7 +28,10 @@ impl Run {
         let outside = [self.world.next_due(), clients, crash].into_iter().flatten().min();
         let work = [outside, broker.and_then(BrokerMachine::next_work_due)].into_iter().flatten().min();
         let next = [outside, broker.and_then(BrokerMachine::next_due)].into_iter().flatten().min();
-        if self.is_calm && !self.is_draining {
+        // Others wait for what one who fell silent holds, until its connections have been idle for too long.
+        let work = if self.plan.layout.closes_idle && self.plan.vanisher.is_some() { next } else { work };
+        let somebody_waits = self.clients.iter().any(|seat| !seat.client.is_done());
+        if self.is_calm && !self.is_draining && somebody_waits {
             let soon = Instant(now.0.saturating_add(ANSWER_NS_MAX));
             if work.is_some_and(|work| work <= soon) {
                 self.upkeep_turns = 0;

@@ -185,10 +185,10 @@ impl Turn<'_> {
         new_member_id: Arc<str>,
     ) {
         match group.static_member_id(group_instance_id) {
-            Some(old_member_id) => {
+            Some(old_member_id) if !zoo::is(Bug::StaticTwinKept) => {
                 self.replace_static_member(group, ticket, request, &old_member_id, new_member_id);
             }
-            None => self.add_member(group, ticket, request, new_member_id),
+            Some(_) | None => self.add_member(group, ticket, request, new_member_id),
         }
     }
 
@@ -287,7 +287,9 @@ impl Turn<'_> {
         self.schedule_session(group, &new_member_id);
 
         match group.state() {
-            GroupState::Stable if group.select_protocol() == group.protocol => {
+            GroupState::Stable
+                if group.select_protocol() == group.protocol && !zoo::is(Bug::StaticReturnRebalances) =>
+            {
                 let value = Some(group.to_record(|member| member.assignment.clone()));
                 self.result.append([GroupRecord::GroupMetadata { group_id: group.group_id.clone(), value }]);
                 self.result.after_append(Completion::StaticMemberReplaced(Box::new(StaticMemberReplaced {

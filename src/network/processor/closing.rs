@@ -46,7 +46,13 @@ impl<S: Selector> Processor<S> {
     /// Closes at most one idle channel, as Kafka does.
     pub(super) fn close_idle(&mut self, now: Now) -> bool {
         let channels = &self.channels;
-        match self.idle.expired(now.instant, |token| channels.get(token).map(|channel| channel.last_used)) {
+        let is_spared = |channel: &KafkaChannel<S::Connection>| {
+            zoo::is(Bug::SilenceNotExpired) && channel.requests == 0
+                || zoo::is(Bug::HalfFrameNotExpired) && channel.is_inside_frame()
+                || zoo::is(Bug::UnreadNotExpired) && channel.is_sending()
+        };
+        let last_used = |channel| if is_spared(channel) { now.instant } else { channel.last_used };
+        match self.idle.expired(now.instant, |token| channels.get(token).map(last_used)) {
             Some(token) => {
                 if self.channels.get(token).is_some_and(KafkaChannel::is_inside_frame) {
                     Mark::IdleInsideFrame.reached();

@@ -111,7 +111,13 @@ pub(super) fn heartbeat(draw: Draw, client: u32, known: &ReferenceBroker, questi
 pub(super) fn leave(draw: Draw, client: u32, known: &ReferenceBroker, question: &mut Question<'_, '_>) {
     let group_id = group_of(draw, client);
     let (_, member_id) = member_of(draw, known, &group_id);
-    let members = vec![MemberIdentity { member_id: &member_id, ..Default::default() }];
+    let leaver = |member_id| MemberIdentity { member_id, ..Default::default() };
+    let mut members = vec![leaver(member_id.as_str())];
+    match draw.part(52).below(6) {
+        0 => members.insert(0, leaver("stranger")),
+        1 => members.push(leaver("stranger")),
+        _ => {}
+    }
     let request = LeaveGroupRequest { group_id: &group_id, member_id: &member_id, members };
     question.send((ApiKey::LeaveGroup, version(draw, ApiKey::LeaveGroup, ANY)), &request);
 }
@@ -177,8 +183,13 @@ pub(super) fn delete(draw: Draw, client: u32, question: &mut Question<'_, '_>) {
 
 pub(super) fn delete_offsets(draw: Draw, client: u32, known: &ReferenceBroker, question: &mut Question<'_, '_>) {
     let group_id = group_of(draw, client);
-    let (name, _, _) = topic(draw, known, 0);
-    let partition_index = partition(draw, known, &name);
+    // Most often one that was committed.
+    let committed = known.groups.get(&group_id).and_then(Group::first_committed).filter(|_| draw.part(52).below(4) > 0);
+    let (name, partition_index) = committed.unwrap_or_else(|| {
+        let (name, _, _) = topic(draw, known, 0);
+        let partition_index = partition(draw, known, &name);
+        (name, partition_index)
+    });
     let partitions = vec![OffsetDeleteRequestPartition { partition_index }];
     let topics = vec![OffsetDeleteRequestTopic { name: &name, partitions }];
     let request = OffsetDeleteRequest { group_id: &group_id, topics };

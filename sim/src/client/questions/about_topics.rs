@@ -80,7 +80,7 @@ pub(super) fn widen(draw: Draw, known: &ReferenceBroker, question: &mut Question
     let present = known.topics.get(&name).map_or(1, |topic| topic.partitions.len());
     let count = (present + draw.part(10).below(2) as usize).min(PARTITIONS_MAX) as i32;
     let topics = vec![CreatePartitionsTopic { name: &name, count, assignments: None }];
-    let validate_only = draw.part(11).below(8) == 0;
+    let validate_only = draw.part(11).below(2) == 0;
     let request = CreatePartitionsRequest { topics, timeout_ms: TIMEOUT_MS, validate_only };
     question.send((ApiKey::CreatePartitions, version(draw, ApiKey::CreatePartitions, ANY)), &request);
 }
