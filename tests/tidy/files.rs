@@ -15,7 +15,7 @@ const FUNCTION_LINES_MAX: usize = 60;
 
 /// Functions that were longer when this law was made. The list only shrinks: a name that is not needed any more must go.
 const LONGER_FUNCTIONS: &[(&str, &str)] =
-    &[("src/protocol/api_key.rs", "name_of_unserved"), ("src/server/broker.rs", "start")];
+    &[("src/protocol/api_key.rs", "name_of_unserved"), ("src/server/broker.rs", "around")];
 
 /// Files whose one public type is not what they are named for, with the reason.
 const NAMED_OTHERWISE: &[(&str, &str)] = &[

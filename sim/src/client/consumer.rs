@@ -354,13 +354,12 @@ impl Consumer {
     fn take_partition(&mut self, context: &mut ClientContext<'_>, version: i16, data: &PartitionData<'_>) -> bool {
         let RecordsField::Bytes(records) = data.records else { return false };
         let Some(position) = self.positions.get_mut(&data.partition_index) else { return false };
+        let durable = self.durable_when_asked.get(&data.partition_index).copied().unwrap_or(0);
         match ErrorCode::from_code(data.error_code) {
             ErrorCode::None => {}
             ErrorCode::OffsetOutOfRange => {
                 // What was read before a power cut may be gone: start again.
-                let is_durable =
-                    position.offset <= self.durable_when_asked.get(&data.partition_index).copied().unwrap_or(0);
-                let is_lost = !is_durable && position.losses != context.history.losses()
+                let is_lost = position.offset > durable && position.losses != context.history.losses()
                     || context.history.destroyed().is_touched(data.partition_index)
                     || context.history.deleted().excuses(data.partition_index, position.offset);
                 if position.offset > 0 && !is_lost {
@@ -383,11 +382,7 @@ impl Consumer {
                 return true;
             }
         }
-        let durable = self.durable_when_asked.get(&data.partition_index).copied().unwrap_or(0);
-        if data.high_watermark < durable && !context.history.destroyed().is_touched(data.partition_index) {
-            let (client, partition, end) = (self.profile.client, data.partition_index, data.high_watermark);
-            context.history.violate(Violation::ServedShort { client, partition, end, acknowledged: durable });
-        }
+        check_end(context, self.profile.client, data, durable);
         // An answer that was on its way while something was lost says nothing about the time after.
         let is_of_now = self.era_when_asked.losses == context.history.losses()
             && (self.waits_until.0 == context.boot || !context.history.deleted().is_any());
@@ -562,5 +557,13 @@ impl Client for Consumer {
         let positions = self.positions.iter().map(|(partition, position)| format!("{partition}@{}", position.offset));
         let positions = positions.collect::<Vec<_>>().join(" ");
         format!("consumer {}: at {positions}", self.profile.client)
+    }
+}
+
+/// No reader is told of an end below what was acknowledged as durable before it asked, unless the disk has destroyed some of it.
+fn check_end(context: &mut ClientContext<'_>, client: u32, data: &PartitionData<'_>, durable: i64) {
+    if data.high_watermark < durable && !context.history.destroyed().is_touched(data.partition_index) {
+        let (partition, end) = (data.partition_index, data.high_watermark);
+        context.history.violate(Violation::ServedShort { client, partition, end, acknowledged: durable });
     }
 }
