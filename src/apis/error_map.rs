@@ -50,7 +50,7 @@ impl From<&ReadError> for ErrorCode {
     fn from(error: &ReadError) -> ErrorCode {
         match error {
             ReadError::OffsetOutOfRange { .. } => ErrorCode::OffsetOutOfRange,
-            // Not a code that consumers take for a passing trouble: theirs would wait for ever and say nothing.
+            // A consumer that fetches ends with it; a storage error it would take for a passing trouble, and wait for ever without a word.
             ReadError::Damaged { .. } => ErrorCode::CorruptMessage,
             ReadError::Offline | ReadError::Disk(_) => ErrorCode::KafkaStorageError,
             ReadError::Deleted => ErrorCode::UnknownTopicOrPartition,

@@ -92,7 +92,7 @@ fn verdict_on_listener(
         Some(name) => format!("did you mean listener.name.{name}.{key}?"),
         None => "name it in `listeners`, or remove the key".to_owned(),
     };
-    Verdict::Wrong(problem(setting, None, format!("is for a listener that is not there, {listener}; {cure}")))
+    Verdict::Idle(format!("no listener is called {listener}: {cure}"))
 }
 
 /// Whether a value of a refused knob asks for what is not there: anything but its default and nothing at all.

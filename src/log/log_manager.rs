@@ -178,20 +178,23 @@ impl LogManager {
         self.twins.get_mut().expect(NO_PANIC).extend(loaded.twins);
         self.unreadable.extend(loaded.unreadable);
         self.gone.extend(loaded.gone);
-        loaded.left_over.iter().for_each(|log| self.remove_left_over(log));
+        loaded.left_over.iter().for_each(|log| self.put_left_over_aside(log, now));
     }
 
-    fn remove_left_over(&self, log: &UnifiedLog) {
+    /// Nothing is known to lie in it, and what somebody may have put there stays.
+    fn put_left_over_aside(&self, log: &UnifiedLog, now: Now) {
         let (partition, folder) = (log.topic_partition(), log.directory());
-        let removed = self.disk.remove_directory(&folder);
-        let folder = folder.display();
-        match removed {
+        let unique = u128::try_from(now.wall.0).unwrap_or(0);
+        let to = log.log_directory().join(stray_folder_name(partition, unique));
+        let renamed = self.disk.rename(&folder, &to);
+        let (folder, to) = (folder.display(), to.display());
+        match renamed {
             Ok(()) => {
-                tracing::info!(%partition, %folder, "an empty folder is removed: its partition lies in another log directory")
+                tracing::info!(%partition, %folder, %to, "an empty folder is put aside: its partition lies in another log directory")
             }
             // The next start finds it again.
             Err(error) => {
-                tracing::warn!(%partition, %error, "an empty folder could not be removed: its partition lies in another log directory")
+                tracing::warn!(%partition, %error, "an empty folder could not be put aside: its partition lies in another log directory")
             }
         }
     }
@@ -296,6 +299,7 @@ impl LogManager {
         settings: Arc<LogSettings>,
         is_new: bool,
     ) -> Result<Arc<UnifiedLog>, LogError> {
+        self.check_readable(partition)?;
         let mut logs = self.logs.write().expect(NO_PANIC);
         let is_known = |log: &&Arc<UnifiedLog>| is_new || log.is_claimed() || zoo::is(Bug::LeftOverFolderTaken);
         if let Some(log) = logs.get(partition).filter(is_known) {
@@ -309,7 +313,6 @@ impl LogManager {
             self.check_topic_id(log, topic_id)?;
             return Ok(Arc::clone(log));
         }
-        self.check_readable(partition)?;
         self.deleted.move_again(Some(partition))?;
         let directories = directory.map_or_else(|| self.by_load(&logs), |directory| vec![directory]);
         let mut refused = None;
@@ -624,6 +627,7 @@ impl LogManager {
             topic_partition: partition.clone(),
             topic_id: topic_id.map_or_else(OnceLock::new, OnceLock::from),
             was_clean: directory.was_clean,
+            had_records: recovery_point > Offset(0) || loaded.checked_bytes > 0,
             checked_bytes: loaded.checked_bytes,
             log_directory: Arc::clone(&directory.path),
             is_disk_full: Arc::clone(&directory.is_full),
@@ -684,10 +688,11 @@ impl LoadedDirectory {
 
 /// The one of two logs of a partition that is none: where the disk refuses a creation, it may refuse to take the folder away, too, or a power cut comes in
 /// between. So an empty folder stays, the partition is made in another directory, and nothing is lost with the folder. It knows no topic, or the same one
-/// if only the last byte of the file that says so was refused. Kafka takes the directory offline after such a refusal, and refuses two folders.
+/// if only the last byte of the file that says so was refused; one that has lost its records is no such log. Kafka takes the directory offline after such a refusal, and refuses two folders.
 fn left_over_of<'a>(one: &'a Arc<UnifiedLog>, two: &'a Arc<UnifiedLog>) -> Option<&'a Arc<UnifiedLog>> {
     let is_left_over = |(log, other): &(&'a Arc<UnifiedLog>, &Arc<UnifiedLog>)| {
-        log.log_end_offset() == Offset(0) && (log.topic_id().is_none() || log.topic_id() == other.topic_id())
+        let is_unknown = log.topic_id().is_none() && log.log_end_offset() == Offset(0);
+        is_unknown || log.is_blank() && log.topic_id() == other.topic_id()
     };
     let empty = [(two, one), (one, two)].into_iter().filter(is_left_over).map(|(log, _)| log);
     empty.min_by_key(|log| log.topic_id().is_some())

@@ -85,7 +85,7 @@ impl UnifiedLog {
         {
             // Said once: every consumer comes back again and again.
             tracing::error!(partition = %self.topic_partition(), %error, "records cannot be read: consumers are told so (CORRUPT_MESSAGE) and can go on behind them, by an offset that is set; \
-                 put the segment's file of a copy in its place while the broker is down, or delete the records up to there");
+                 put the segment's file of a copy in its place while the broker is down, or delete the records up to behind the damaged batch");
         }
         if let Err(ReadError::Disk(error)) = &read {
             self.tell_of_trouble(&mut self.lock(), error, "records could not be read");

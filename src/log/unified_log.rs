@@ -143,6 +143,8 @@ pub(super) struct LogIdentity {
     pub(super) topic_partition: TopicPartition,
     pub(super) topic_id: OnceLock<TopicId>,
     pub(super) was_clean: bool,
+    /// The last checkpoint knew of records, or recovery met bytes.
+    pub(super) had_records: bool,
     pub(super) checked_bytes: u64,
     pub(super) log_directory: Arc<Path>,
     pub(super) is_disk_full: Arc<AtomicBool>,
@@ -248,6 +250,11 @@ impl UnifiedLog {
     /// The id of its topic, if its folder says so.
     pub fn topic_id(&self) -> Option<TopicId> {
         self.identity.topic_id.get().copied()
+    }
+
+    /// Whether it has no record, and nobody knows of any that it had.
+    pub(super) fn is_blank(&self) -> bool {
+        self.log_end_offset() == Offset(0) && !self.identity.had_records
     }
 
     /// Whether it has records or knows its topic. Else it may be the empty folder that a refused creation has left.

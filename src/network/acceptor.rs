@@ -143,11 +143,11 @@ impl<S: Selector> Acceptor<S> {
         }
     }
 
-    /// Warns that connections wait in vain, unless that was told just now: the next try is near.
+    /// Warns that connections wait in vain, or are closed at once, unless that was told just now: the next try is near.
     fn tell_of_refusal(&self, error: &io::Error, now: Now) {
         if let Some(untold) = self.context.reached_limits.due(now.instant, "accept") {
             let others_before = (untold > 0).then_some(untold);
-            tracing::warn!(%error, listener = self.context.name, others_before, "cannot accept a connection; trying again: is the limit of open files too low?");
+            tracing::warn!(%error, listener = self.context.name, others_before, "cannot take a connection; trying again: is the limit of open files too low? the last descriptors are kept for files");
         }
     }
 

@@ -21,7 +21,7 @@ pub fn raise_descriptor_limit() -> io::Result<Option<u64>> {
 const KEPT_FOR_FILES_MAX: u64 = 256;
 
 /// Whether a socket has one of the last descriptors, which are kept for files: a quarter of all, or 256 if that is less. A log that cannot open its files
-/// stops the broker, a connection too many only waits. The kernel gives the lowest number that is free, so a high one says how many are in use.
+/// stops the broker, a connection too many is closed. The kernel gives the lowest number that is free, so a high one says how many are in use.
 pub(super) fn is_kept_for_files(socket: RawFd) -> bool {
     let Some(limit) = getrlimit(Resource::Nofile).current else { return false };
     is_among_the_last(u64::try_from(socket).unwrap_or(0), limit)

@@ -173,8 +173,23 @@ fn an_empty_folder_that_a_refused_creation_has_left_gives_way_to_the_log_in_anot
         write_log(&disk, whole);
         let manager = try_open(&disk, manager_settings(&["/a", "/b"])).unwrap();
         assert_eq!(&*manager.get(&named("t", 0)).unwrap().directory(), Path::new(whole));
-        assert!(disk.paths().iter().all(|path| !path.starts_with(left_over)), "{:?}", disk.paths());
+        assert!(disk.paths().iter().all(|path| !Path::new(path).starts_with(left_over)), "{:?}", disk.paths());
     }
+}
+
+#[test]
+fn a_log_that_has_lost_its_records_does_not_give_way_to_a_copy() {
+    let disk = MemoryDisk::new();
+    let manager = try_open(&disk, manager_settings(&["/a"])).unwrap();
+    append(&create(&manager, &named("t", 0)), &["value"], Durability::Written);
+    manager.shutdown(1).unwrap();
+    drop(manager);
+    for name in ["00000000000000000000.log", "partition.metadata"] {
+        disk.create_directory(Path::new("/b/t-0")).unwrap();
+        disk.write(format!("/b/t-0/{name}"), &disk.read(format!("/a/t-0/{name}")).unwrap());
+    }
+    disk.remove_file(Path::new("/a/t-0/00000000000000000000.log")).unwrap();
+    assert!(refusal(&disk, manager_settings(&["/a", "/b"])).contains("lies in both"));
 }
 
 #[test]

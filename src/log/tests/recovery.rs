@@ -2,6 +2,8 @@
 //!
 //! It must not look inside: files are damaged from outside, and the log is opened again.
 
+use std::path::Path;
+
 use super::*;
 use crate::env::Disk;
 
@@ -287,6 +289,17 @@ fn old_message() -> Vec<u8> {
     old.extend(0xcc2f_79d9_u32.to_be_bytes());
     old.extend([&[1, 0][..], &[0; 8], &[0xff; 8]].concat());
     old
+}
+
+#[test]
+fn an_empty_folder_is_not_taken_in_place_of_a_log_that_cannot_be_loaded() {
+    let disk = filled(3);
+    disk.write(path(0, "log"), &old_message());
+    let crashed = disk.crash(everything);
+    crashed.create_directory(Path::new("/other/topic-0")).unwrap();
+    let manager = open_manager(&crashed, &["/logs", "/other"], &small(3), at(0));
+    let made = manager.create(at(0), &partition(), TopicId([7; 16]), Arc::new(small(3)), false);
+    assert!(matches!(made, Err(LogError::Unreadable { .. })));
 }
 
 #[test]

@@ -43,5 +43,10 @@ class Program:
             self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=errors)
 
     def leave(self):
+        assert self.process.poll() is None, f"it has ended by itself: {self.errors.read_text(errors='replace')[-2000:]}"
         self.process.terminate()
-        self.process.wait(30)
+        try:
+            self.process.wait(30)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            raise
