@@ -143,8 +143,6 @@ bugs! {
         CommitSyncedAlone = "commit synced before its records";
         /// A decision about the cluster is answered with the next sync, whichever log that is of.
         DecisionBeforeFsync = "topic created before fsync";
-        /// A second segment begins before the name of the first is on the disk.
-        FirstNameNotSynced = "first segment's name is not synced";
     }
     /// What a start, or what comes after an error, makes of what it finds.
     Recovery = "recovery" {
@@ -154,8 +152,6 @@ bugs! {
         ProducerStateNotRebuilt = "producer state not rebuilt";
         /// A snapshot of producers holds the last batch of each only.
         SnapshotOfLastBatch = "snapshot holds the last batch only";
-        /// Without a snapshot nobody is known, and the records are not asked.
-        NoSnapshotNobody = "no snapshot, no producers";
         /// What looks damaged is cut off at the first look, though a second one would find it whole.
         DamageBelievedAtOnce = "damage believed at once";
         /// A torn batch at the start of a segment is taken for one of an old format, and the partition stays offline.

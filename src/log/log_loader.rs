@@ -262,9 +262,6 @@ impl LogLoader<'_> {
         let expiration_ms = self.settings.producer_id_expiration_ms;
         producers.remove_useless_snapshots(log_start, end)?;
         producers.reload(log_start, end, self.now, expiration_ms)?;
-        if producers.end() == log_start && zoo::is(Bug::NoSnapshotNobody) {
-            producers.set_end(end);
-        }
         for offset in to_snapshot {
             if offset > producers.end() {
                 self.replay_segments(segments, producers, log_start, offset)?;
