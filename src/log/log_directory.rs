@@ -57,8 +57,8 @@ pub(super) struct FoundFolders {
 }
 
 impl LogDirectory {
-    /// Makes the directory if it is not there, locks it, and reads its identity; `identify` gives one to a new directory. The mark of a
-    /// clean shutdown is gone after this.
+    /// Makes the directory if it is not there, locks it, and reads its identity; `identify` gives one to a new directory. How the last
+    /// shutdown was is not known before [`LogDirectory::take_mark`].
     pub(super) fn open(
         disk: &dyn Disk,
         path: &Path,
@@ -91,13 +91,19 @@ impl LogDirectory {
             path: Arc::from(path),
             id: properties.directory_id.unwrap_or_default(),
             cluster_id: properties.cluster_id,
-            was_clean: clean_shutdown_file::take(disk, path)?,
+            was_clean: false,
             has_lost_records: AtomicBool::new(false),
             is_offline: AtomicBool::new(false),
             is_full: Arc::default(),
             is_space_unknown: AtomicBool::new(false),
             _lock: Some(lock),
         })
+    }
+
+    /// Learns whether the last shutdown was clean. The mark is gone after this: what is loaded from now on may be left half done.
+    pub(super) fn take_mark(&mut self, disk: &dyn Disk) -> Result<(), LogError> {
+        self.was_clean = clean_shutdown_file::take(disk, &self.path)?;
+        Ok(())
     }
 
     /// A directory that a disk error made unusable before its identity was read.

@@ -745,10 +745,21 @@ fn open_directories(
         }
         directories.push(directory);
     }
+    take_marks(disk, &mut directories, &mut first_error);
     if directories.iter().any(LogDirectory::is_online) {
         Ok(directories)
     } else {
         Err(first_error.unwrap_or(LogError::NoDirectory))
+    }
+}
+
+/// Only now, when nothing refuses the start: one that is refused leaves the marks of the last shutdown for the next.
+fn take_marks(disk: &dyn Disk, directories: &mut [LogDirectory], first_error: &mut Option<LogError>) {
+    for directory in directories.iter_mut().filter(|directory| directory.is_online()) {
+        if let Err(error) = directory.take_mark(disk) {
+            directory.take_offline(&error);
+            first_error.get_or_insert(error);
+        }
     }
 }
 

@@ -115,6 +115,7 @@ pub(super) struct Reactor {
     pub(super) pool: Arc<MemoryPool>,
     pub(super) quotas: Arc<ConnectionQuotas>,
     pub(super) listener: Arc<ListenerContext>,
+    pub(super) metrics: Arc<RequestMetrics>,
 }
 
 pub(super) const FREE: ListenerLimits = ListenerLimits { connections_max: u32::MAX, creation_rate_max: u32::MAX };
@@ -143,19 +144,20 @@ impl Reactor {
         assert_eq!(quotas.admit(0, PEER.ip()), super::connection_quotas::Admission::Admitted);
         let new_connections = Arc::new(ConnectionQueue::new(Arc::new(Nobody), Arc::new(Nobody)));
         assert!(new_connections.offer(connection, PEER).is_ok());
+        let metrics = Arc::new(RequestMetrics::new());
         let shared = ProcessorShared {
             new_connections,
             requests: Arc::clone(&requests),
             quotas: Arc::clone(&quotas),
             pool: Arc::clone(&pool),
-            metrics: Arc::new(RequestMetrics::new()),
+            metrics: Arc::clone(&metrics),
             stopwatch: Arc::new(Nobody),
         };
         let settings = ProcessorSettings { frame_bytes_max: 100, idle_max, quantum: usize::MAX };
         let listener = Arc::new(ListenerContext::new(0, "PLAINTEXT".to_owned()));
         let selector = ListedEvents(events.to_vec());
         let processor = Processor::new(ProcessorId(0), Arc::clone(&listener), settings, shared, selector);
-        Reactor { processor, requests, pool, quotas, listener }
+        Reactor { processor, requests, pool, quotas, listener, metrics }
     }
 
     pub(super) fn turn(&mut self) {

@@ -78,6 +78,20 @@ fn directories_keep_their_identity_and_refuse_another() {
 }
 
 #[test]
+fn a_start_that_is_refused_leaves_the_mark_of_the_clean_shutdown_to_the_next() {
+    let disk = MemoryDisk::new();
+    try_open(&disk, manager_settings(&["/a", "/b"])).unwrap().shutdown(1).unwrap();
+    let of_another_cluster = LogManagerSettings { cluster_id: Some("other".to_owned()), ..manager_settings(&["/a"]) };
+    let of_another_node = LogManagerSettings { node_id: BrokerId(2), ..manager_settings(&["/b"]) };
+    for settings in [of_another_cluster, of_another_node, manager_settings(&["/a", "/b", "/a"])] {
+        refusal(&disk, settings);
+    }
+    let manager = try_open(&disk, manager_settings(&["/a", "/b"])).unwrap();
+    assert!(manager.directories().iter().all(|directory| directory.was_clean));
+    assert!(disk.read("/a/.kafka_cleanshutdown").is_none(), "a crash from here on is not clean");
+}
+
+#[test]
 fn a_directory_that_is_named_twice_is_no_directory_of_another_broker() {
     let disk = MemoryDisk::new();
     for _ in 0..2 {

@@ -154,26 +154,28 @@ impl<S: Selector> Processor<S> {
         let Some(in_flight) = channel.response_sent() else {
             return self.close(token, "an answer that nobody waits for");
         };
-        let points = [
-            in_flight.received,
-            in_flight.times.dequeued,
-            in_flight.times.local_complete,
-            in_flight.times.response_complete,
-            in_flight.response_dequeued,
-            self.shared.stopwatch.stopwatch(),
-        ];
-        self.shared.metrics.record(in_flight.ticket.api_key, points);
+        let peer = channel.peer;
+        let total_us = self.count(&in_flight).as_micros();
         tracing::trace!(
-            peer = %channel.peer,
+            %peer,
             api_key = in_flight.ticket.api_key,
             api_version = in_flight.ticket.api_version,
             correlation_id = in_flight.ticket.correlation_id,
-            total_us = points[5].since(points[0]).as_micros(),
+            total_us,
             "request answered"
         );
         if !zoo::is(Bug::UnmuteForgets) {
             self.queue_to_read(token);
         }
+    }
+
+    /// Counts a request that is over in the request times, and says how long it took. One whose connection ends is over then, wherever it is.
+    pub(super) fn count(&self, in_flight: &InFlight) -> Duration {
+        let over = self.shared.stopwatch.stopwatch();
+        let InFlight { received, times, response_dequeued, .. } = *in_flight;
+        let points = [received, times.dequeued, times.local_complete, times.response_complete, response_dequeued, over];
+        self.shared.metrics.record(in_flight.ticket.api_key, points);
+        over.since(received)
     }
 
     /// Lets the channel be read only when `throttle` is over. `false` if it may not start, which ends the channel.

@@ -95,6 +95,7 @@ impl<S: Selector> Processor<S> {
         }
         self.throttled.retain(|(_, other)| *other != token);
         if let Some(in_flight) = channel.in_flight {
+            self.count(&in_flight);
             self.leave_behind(in_flight);
         }
     }
