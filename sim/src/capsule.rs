@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::checker::Oracle;
 use crate::keyed::{Key, Overrides, Select, Site, Swarm, Turn};
 use crate::reduction::{Reduction, Simple};
 use crate::run::RunReport;
@@ -174,6 +175,7 @@ impl Capsule {
                     simple: simple.collect::<Result<_, _>>()?,
                     chaos_ns_max: text.chaos_ns_max,
                 },
+                oracle: Oracle::Whole,
             },
             violation: text.violation,
             said: text.said,

@@ -2,6 +2,7 @@
 //!
 //! It must not know how a run works.
 
+use crate::checker::Oracle;
 use crate::keyed::{Mode, Overrides, Site, Swarm};
 use crate::reduction::Reduction;
 use crate::world::WorldOptions;
@@ -76,13 +77,15 @@ pub struct Scenario {
     pub world: WorldOptions,
     /// What is left out of the plan.
     pub reduction: Reduction,
+    /// How it is judged.
+    pub oracle: Oracle,
 }
 
 impl Scenario {
     /// What `seed` decides in a campaign of this profile.
     pub fn new(profile: Profile, seed: u64) -> Scenario {
         let world = WorldOptions { seed, swarm: profile.swarm(seed), overrides: Overrides::default(), flaw: None };
-        Scenario { profile, world, reduction: Reduction::default() }
+        Scenario { profile, world, reduction: Reduction::default(), oracle: Oracle::Whole }
     }
 
     /// Its seed.
@@ -105,6 +108,6 @@ impl Scenario {
 
 impl From<WorldOptions> for Scenario {
     fn from(world: WorldOptions) -> Scenario {
-        Scenario { profile: Profile::Swarm, world, reduction: Reduction::default() }
+        Scenario { profile: Profile::Swarm, world, reduction: Reduction::default(), oracle: Oracle::Whole }
     }
 }

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use super::Violation;
+use super::{Excuse, Oracle, Violation};
 
 /// What is known of one topic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,9 +21,14 @@ enum Known {
 #[derive(Debug, Default)]
 pub(crate) struct AdminHistory {
     topics: BTreeMap<String, Known>,
+    oracle: Oracle,
 }
 
 impl AdminHistory {
+    pub(super) fn judged_by(oracle: Oracle) -> AdminHistory {
+        AdminHistory { oracle, ..AdminHistory::default() }
+    }
+
     /// It was created.
     pub(crate) fn created(&mut self, name: &str) -> Option<Violation> {
         self.learn(name, Known::There { altered_to: None }, Known::Gone)
@@ -50,12 +55,14 @@ impl AdminHistory {
 
     /// Nobody knows what became of a change of it.
     pub(crate) fn unknown(&mut self, name: &str) {
-        self.topics.insert(name.to_owned(), Known::Nothing);
+        if self.oracle.grants(Excuse::LostAnswer, true) {
+            self.topics.insert(name.to_owned(), Known::Nothing);
+        }
     }
 
     /// Whether it is there, if that is known.
     pub(crate) fn is_there(&self, name: &str) -> Option<bool> {
-        match self.topics.get(name)? {
+        match self.topics.get(name).filter(|_| !self.oracle.grants(Excuse::LostAnswer, false))? {
             Known::There { .. } => Some(true),
             Known::Gone => Some(false),
             Known::Nothing => None,

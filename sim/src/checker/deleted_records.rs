@@ -5,6 +5,8 @@
 
 use std::collections::BTreeMap;
 
+use super::{Excuse, Oracle};
+
 /// Where each partition begins, as far as that is known.
 #[derive(Debug, Default)]
 pub(crate) struct DeletedRecords {
@@ -12,9 +14,14 @@ pub(crate) struct DeletedRecords {
     asked: BTreeMap<i32, i64>,
     /// By partition: the broker has said that nothing before this offset is there.
     told: BTreeMap<i32, i64>,
+    oracle: Oracle,
 }
 
 impl DeletedRecords {
+    pub(super) fn judged_by(oracle: Oracle) -> DeletedRecords {
+        DeletedRecords { oracle, ..DeletedRecords::default() }
+    }
+
     /// It is asked that nothing before `offset` be there.
     pub(crate) fn asked(&mut self, partition: i32, offset: i64) {
         let most = self.asked.entry(partition).or_insert(offset);
@@ -27,9 +34,11 @@ impl DeletedRecords {
         *most = (*most).max(offset);
     }
 
-    /// The broker went down, and not in order.
-    pub(crate) fn forget(&mut self) {
-        self.told.clear();
+    /// The broker went down. In order it forgets nothing.
+    pub(crate) fn forget(&mut self, is_in_order: bool) {
+        if self.oracle.grants(Excuse::DeletionForgotten, !is_in_order) {
+            self.told.clear();
+        }
     }
 
     /// Whether anything may be gone.
@@ -39,7 +48,7 @@ impl DeletedRecords {
 
     /// Whether this record may be gone.
     pub(crate) fn excuses(&self, partition: i32, offset: i64) -> bool {
-        self.asked.get(&partition).is_some_and(|asked| offset < *asked)
+        self.oracle.grants(Excuse::Deleted, self.asked.get(&partition).is_some_and(|asked| offset < *asked))
     }
 
     /// Before which offset nothing may be served to whoever asks now, by partition.
@@ -69,7 +78,9 @@ mod tests {
         let mut deleted = DeletedRecords::default();
         deleted.asked(0, 5);
         deleted.told(0, 5);
-        deleted.forget();
+        deleted.forget(true);
+        assert_eq!(deleted.starts().get(&0), Some(&5));
+        deleted.forget(false);
         assert!(deleted.starts().is_empty() && deleted.excuses(0, 4));
     }
 }

@@ -10,6 +10,7 @@ use std::path::Path;
 
 use klamm::record::BatchIterator;
 
+use super::{Excuse, Oracle};
 use crate::ledger::Destroyed;
 
 /// So many bytes of a batch, from its start, say where it begins.
@@ -26,6 +27,7 @@ pub(crate) struct DestroyedRecords {
     recoveries: u32,
     /// Partitions of whose indexes or segments bytes were destroyed.
     misled: BTreeSet<i32>,
+    oracle: Oracle,
 }
 
 /// A batch that may say of itself that it begins at a higher offset than it did.
@@ -48,6 +50,10 @@ struct DestroyedBatch {
 }
 
 impl DestroyedRecords {
+    pub(super) fn judged_by(oracle: Oracle) -> DestroyedRecords {
+        DestroyedRecords { oracle, ..DestroyedRecords::default() }
+    }
+
     /// Takes note of what was destroyed in the partitions of a topic.
     pub(crate) fn take(&mut self, topic: &str, destroyed: &[Destroyed]) {
         for Destroyed { path, from, to, bytes, .. } in destroyed {
@@ -76,12 +82,13 @@ impl DestroyedRecords {
 
     /// Whether anything was destroyed in a partition.
     pub(crate) fn is_touched(&self, partition: i32) -> bool {
-        self.batches.get(&partition).is_some_and(|batches| !batches.is_empty())
+        let is_touched = self.batches.get(&partition).is_some_and(|batches| !batches.is_empty());
+        self.oracle.grants(Excuse::Touched, is_touched)
     }
 
     /// Whether a look-up by time may be led astray: no checksum covers what a time index says.
     pub(crate) fn may_mislead(&self, partition: i32) -> bool {
-        self.misled.contains(&partition)
+        self.oracle.grants(Excuse::Misled, self.misled.contains(&partition))
     }
 
     /// A start has looked through the logs, from their recovery points on.
@@ -107,7 +114,8 @@ impl DestroyedRecords {
     /// it was replaced is not taken along by anything.
     pub(crate) fn excuses(&self, partition: i32, offset: i64, recoveries: u32) -> bool {
         let mut before = self.batches.get(&partition).into_iter().flat_map(|batches| batches.range(..=offset));
-        before.any(|(_, destroyed)| destroyed.replaced_after.is_none_or(|least| recoveries < least))
+        let is_destroyed = before.any(|(_, batch)| batch.replaced_after.is_none_or(|least| recoveries < least));
+        self.oracle.grants(Excuse::Destroyed, is_destroyed)
     }
 
     /// Whether a reader may find none of these offsets: some of them were destroyed, or the batch before them went on to higher ones, or one further before
@@ -118,13 +126,15 @@ impl DestroyedRecords {
             let is_next = offsets.start <= moved.offsets.end || moved.recoveries < self.recoveries;
             moved.offsets.start < offsets.end && is_next
         };
-        before.any(|(_, destroyed)| destroyed.end > offsets.start)
-            || self.moved.get(&partition).is_some_and(|moved| moved.iter().any(leads_on))
+        let has_gap = before.any(|(_, destroyed)| destroyed.end > offsets.start)
+            || self.moved.get(&partition).is_some_and(|moved| moved.iter().any(leads_on));
+        self.oracle.grants(Excuse::DestroyedGap, has_gap)
     }
 
     /// Whether a record may be found at a higher offset than its own: where its batch says that it begins was destroyed.
     pub(crate) fn may_have_moved(&self, partition: i32, offset: i64) -> bool {
-        self.moved.get(&partition).is_some_and(|moved| moved.iter().any(|moved| moved.offsets.contains(&offset)))
+        let mut moved = self.moved.get(&partition).into_iter().flatten();
+        self.oracle.grants(Excuse::Moved, moved.any(|moved| moved.offsets.contains(&offset)))
     }
 
     /// Where a reader goes on to whom an offset is refused that lies in a destroyed batch: behind it.

@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Violation;
+use super::{Excuse, Oracle, Violation};
 
 /// How the instance ids of static members begin; a member id is one with a UUID behind it.
 pub(crate) const INSTANCE_PREFIX: &str = "instance-";
@@ -65,6 +65,7 @@ pub(crate) struct GroupHistory {
     judged: BTreeMap<i32, u64>,
     /// The clients that have asked to join.
     clients: BTreeSet<u32>,
+    oracle: Oracle,
 }
 
 /// Who a member is: a static one stays who it is under every id that it is given.
@@ -74,6 +75,10 @@ fn person(member_id: &str) -> &str {
 }
 
 impl GroupHistory {
+    pub(super) fn judged_by(oracle: Oracle) -> GroupHistory {
+        GroupHistory { oracle, ..GroupHistory::default() }
+    }
+
     /// The next tick.
     pub(crate) fn tick(&mut self) -> u64 {
         self.ticks += 1;
@@ -120,7 +125,7 @@ impl GroupHistory {
 
     /// Whether somebody has been told of a later generation by the broker of this start.
     pub(crate) fn is_stale(&self, boot: u32, generation: i32) -> bool {
-        boot == self.generation.0 && generation < self.generation.1
+        !self.oracle.grants(Excuse::OtherStart, boot != self.generation.0) && generation < self.generation.1
     }
 
     /// A commit of an offset with its leader epoch is sent.
@@ -178,7 +183,10 @@ impl GroupHistory {
         // One that was answered is over, and gives way to all that were sent later. One without an answer may take effect as long as the broker is up
         // that it was sent to, and gives way to those of later starts.
         let gives_way_to = |commit: &Commit| match found {
-            Some(found) => found.acknowledged().map_or(commit.boot > found.boot, |at| commit.sent > at),
+            Some(found) => found.acknowledged().map_or_else(
+                || !self.oracle.grants(Excuse::LateCommit, commit.boot <= found.boot),
+                |at| commit.sent > at,
+            ),
             None => true,
         };
         let newer = self.commits.values().find(|commit| {

@@ -4,12 +4,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::Violation;
 use super::admin_history::AdminHistory;
 use super::deleted_records::DeletedRecords;
 use super::destroyed_records::DestroyedRecords;
 use super::group_history::GroupHistory;
 use super::sessions::Sessions;
+use super::{Excuse, Oracle, Violation};
 use crate::client::Value;
 
 /// What a producer asked for.
@@ -122,9 +122,23 @@ pub struct History {
     destroyed: DestroyedRecords,
     deleted: DeletedRecords,
     violations: Vec<Violation>,
+    oracle: Oracle,
 }
 
 impl History {
+    /// A history that is judged in this way.
+    pub(crate) fn judged_by(oracle: Oracle) -> History {
+        History {
+            oracle,
+            groups: GroupHistory::judged_by(oracle),
+            sessions: Sessions::judged_by(oracle),
+            admin: AdminHistory::judged_by(oracle),
+            destroyed: DestroyedRecords::judged_by(oracle),
+            deleted: DeletedRecords::judged_by(oracle),
+            ..History::default()
+        }
+    }
+
     /// Whether a promise was broken.
     pub(crate) fn has_violation(&self) -> bool {
         !self.violations.is_empty()
@@ -151,11 +165,13 @@ impl History {
     }
 
     pub(crate) fn refused(&mut self, send: SendId) {
-        self.settle(send, SendOutcome::Refused);
+        let is_unknown = self.oracle.grants(Excuse::UnknownOutcome, false);
+        self.settle(send, if is_unknown { SendOutcome::Unknown } else { SendOutcome::Refused });
     }
 
     pub(crate) fn unknown(&mut self, send: SendId) {
-        self.settle(send, SendOutcome::Unknown);
+        let is_unknown = self.oracle.grants(Excuse::UnknownOutcome, true);
+        self.settle(send, if is_unknown { SendOutcome::Unknown } else { SendOutcome::Refused });
     }
 
     fn settle(&mut self, send: SendId, outcome: SendOutcome) {
@@ -267,7 +283,7 @@ impl History {
 
     pub(crate) fn violate(&mut self, violation: Violation) {
         // The first of a kind tells all; a thousand of them tell no more.
-        if self.violations.len() < 100 {
+        if self.violations.len() < 100 && self.oracle.tells(&violation) {
             self.violations.push(violation);
         }
     }

@@ -9,6 +9,7 @@ mod group_history;
 mod history;
 #[cfg(test)]
 mod history_tests;
+mod oracle; // how it judges: as a whole, or bent in one place
 mod read_ahead; // how much is read behind a request that is in work
 mod sessions; // who may be unknown to a group, and when
 mod violation;
@@ -17,5 +18,6 @@ pub(crate) use admin_history::AdminHistory;
 pub(crate) use group_history::{CommitId, INSTANCE_PREFIX};
 pub(crate) use history::Lane;
 pub use history::{Acks, Era, History, Seen, SendId};
+pub use oracle::{Excuse, Oracle};
 pub(crate) use read_ahead::ReadAhead;
 pub use violation::{Violation, ViolationClass};

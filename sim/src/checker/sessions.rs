@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use klamm::types::Instant;
 
-use super::Violation;
+use super::{Excuse, Oracle, Violation};
 
 const NANOS_PER_MS: u64 = 1_000_000;
 
@@ -16,9 +16,14 @@ const NANOS_PER_MS: u64 = 1_000_000;
 pub(crate) struct Sessions {
     /// By member: the start of the broker that said so, and when the request was sent that it answered.
     heard: BTreeMap<String, (u32, Instant)>,
+    oracle: Oracle,
 }
 
 impl Sessions {
+    pub(super) fn judged_by(oracle: Oracle) -> Sessions {
+        Sessions { oracle, ..Sessions::default() }
+    }
+
     /// The broker of this start answered a heartbeat or a sync that was sent at this time.
     pub(crate) fn heard(&mut self, member_id: &str, boot: u32, sent: Instant) {
         self.heard.insert(member_id.to_owned(), (boot, sent));
@@ -28,8 +33,9 @@ impl Sessions {
     pub(crate) fn unknown(&mut self, member_id: &str, boot: u32, now: Instant, session_ms: u64) -> Option<Violation> {
         let (heard_in, sent) = self.heard.remove(member_id)?;
         let silent_ms = now.0.saturating_sub(sent.0) / NANOS_PER_MS;
-        let is_early = heard_in == boot && silent_ms < session_ms;
-        is_early.then(|| Violation::Expelled { member: member_id.to_owned(), silent_ms })
+        let is_over = heard_in != boot || silent_ms >= session_ms;
+        (!self.oracle.grants(Excuse::SessionOver, is_over))
+            .then(|| Violation::Expelled { member: member_id.to_owned(), silent_ms })
     }
 }
 

@@ -195,24 +195,19 @@ impl Violation {
                 format!("{invariant}: {file}: {}", without_numbers(message))
             }
             Violation::DoesNotStart { reason } | Violation::DoesNotStop { reason } => {
-                format!("{invariant}: {} {}", self.variant(), without_numbers(reason))
+                format!("{invariant}: {} {}", self.check(), without_numbers(reason))
             }
             Violation::RefusedWithoutCause { error, .. }
             | Violation::CannotLeave { error, .. }
             | Violation::NotDone { error, .. }
             | Violation::NotSought { error, .. } => {
-                format!("{invariant}: {} {error:?}", self.variant())
+                format!("{invariant}: {} {error:?}", self.check())
             }
             Violation::SequenceBroken { error: what, .. } | Violation::WentBack { what, .. } => {
-                format!("{invariant}: {} {what}", self.variant())
+                format!("{invariant}: {} {what}", self.check())
             }
-            _ => format!("{invariant}: {}", self.variant()),
+            _ => format!("{invariant}: {}", self.check()),
         }
-    }
-
-    fn variant(&self) -> String {
-        let variant = format!("{self:?}");
-        variant.split([' ', '{']).next().unwrap_or_default().to_string()
     }
 
     /// The client that it is about, if it is about one.

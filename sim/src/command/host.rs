@@ -10,7 +10,7 @@
 use std::env;
 use std::fs;
 use std::hash::{BuildHasher, RandomState};
-use std::io::{self, IsTerminal};
+use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -72,6 +72,12 @@ pub(super) fn write(path: &Path, text: &str) -> Result<(), String> {
         fs::write(path, text)
     };
     write().map_err(|error: io::Error| format!("{}: {error}", path.display()))
+}
+
+/// Adds a line to a file, which is made if there is none.
+pub(super) fn append(path: &Path, line: &str) -> Result<(), String> {
+    let file = fs::OpenOptions::new().create(true).append(true).open(path);
+    file.and_then(|mut file| writeln!(file, "{line}")).map_err(|error| format!("{}: {error}", path.display()))
 }
 
 /// What another process of this program prints for these arguments.

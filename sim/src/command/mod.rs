@@ -12,6 +12,8 @@ mod explore; // guided runs
 mod guidance; // what guidance is worth
 mod host; // the machine that the command runs on
 mod log_lines; // what the broker logs
+#[cfg(feature = "zoo")]
+mod part; // what can be switched off
 mod replay; // a capsule, again
 mod run; // seeds, until something breaks
 mod seed; // a seed as people write it
@@ -19,6 +21,10 @@ mod shrink; // a smaller capsule
 #[cfg(feature = "zoo")]
 mod shrunk_sizes; // how small findings get, and the goals
 mod story; // a page that people read
+#[cfg(feature = "zoo")]
+mod worth; // what each part of the simulator is worth
+#[cfg(feature = "zoo")]
+mod worth_table; // the same, to read
 #[cfg(feature = "zoo")]
 mod zoo; // planted bugs
 

@@ -206,7 +206,7 @@ fn json(outcome: &Outcome) -> Json {
     }
 }
 
-fn parse_duration(text: &str) -> Result<Duration, String> {
+pub(super) fn parse_duration(text: &str) -> Result<Duration, String> {
     let (number, unit) = text.split_at(text.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(text.len()));
     let seconds = match unit {
         "s" => Some(1),

@@ -3,19 +3,27 @@
 //! It must not know how a bug is planted or found.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::Args;
 use klamm::zoo::{Bug, plant};
-use klamm_sim::WorldOptions;
-use klamm_sim::run::run;
+use klamm_sim::run::{RunReport, run};
+use klamm_sim::{Scenario, WorldOptions};
 use serde::Serialize;
 
 use super::exit::Exit;
+use super::part::Part;
 use super::refuse;
+use super::run::parse_duration;
 use super::shrunk_sizes::{ShrunkGates, ShrunkSizes};
+use super::worth::Walk;
 
 /// Seeds of different trials never meet.
-const TRIAL_STRIDE: u64 = 1_000_000;
+pub(super) const TRIAL_STRIDE: u64 = 1_000_000;
+/// How many seeds a trial has at most, and a walk for each bug.
+const TRIAL_SEEDS: u64 = 5_000;
+const WALK_SEEDS: u64 = 600;
 
 /// The options of `zoo`.
 #[derive(Args)]
@@ -26,15 +34,36 @@ pub(super) struct Options {
     /// How often each bug is looked for, each time with seeds of its own.
     #[arg(long, default_value_t = 30)]
     trials: u64,
-    /// How many seeds a trial has at most.
-    #[arg(long, default_value_t = 5_000)]
-    seeds: u64,
+    /// How many seeds a trial has at most: 5000, or 600 for each bug with `--oracle` and `--ablation`.
+    #[arg(long)]
+    seeds: Option<u64>,
     /// A bug that has taken so many seeds is looked for no more: bugs that are found soon have all their trials, the others one or two.
     #[arg(long, default_value_t = u64::MAX)]
     seeds_enough: u64,
     /// Shrinks the first finding of each trial, and tells how small it gets.
     #[arg(long)]
     shrink: bool,
+    /// Without this check, by the name of what it finds.
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["without_fault", "with_excuse"])]
+    without_checker: Option<String>,
+    /// Without this fault, or this family of faults.
+    #[arg(long, value_name = "NAME", conflicts_with = "with_excuse")]
+    without_fault: Option<String>,
+    /// With this excuse granted always, so that checks say too little.
+    #[arg(long, value_name = "NAME")]
+    with_excuse: Option<String>,
+    /// Takes each check and each excuse away in turn: which bugs need it, and which clean seeds.
+    #[arg(long)]
+    oracle: bool,
+    /// Takes each fault and each family of faults away in turn: which bugs need it.
+    #[arg(long)]
+    ablation: bool,
+    /// With `--oracle` and `--ablation`: ends after so much time, such as 30s, 10m or 2h.
+    #[arg(long, value_parser = parse_duration)]
+    budget: Option<Duration>,
+    /// With `--oracle` and `--ablation`: keeps what was learnt in this file, a line for each bug, and goes on where it ends.
+    #[arg(long, value_name = "FILE")]
+    notes: Option<PathBuf>,
     /// Prints one object instead of a table.
     #[arg(long)]
     json: bool,
@@ -71,12 +100,29 @@ impl Options {
             let names: Vec<&str> = Bug::ALL.iter().map(|bug| bug.name()).collect();
             return refuse(&format!("no such bug; there are: {}", names.join(", ")));
         }
+        if self.oracle || self.ablation {
+            return Walk {
+                bugs,
+                seeds: self.seeds.unwrap_or(WALK_SEEDS),
+                with_oracle: self.oracle,
+                with_faults: self.ablation,
+                with_clean_seeds: self.bug.is_none(),
+                budget: self.budget,
+                notes: self.notes,
+                json: self.json,
+            }
+            .obey();
+        }
+        let without = match self.part() {
+            Ok(part) => part,
+            Err(reason) => return refuse(&reason),
+        };
         if !self.json {
             println!("{:<11} {:<44} {:>7} {:>8} {:>7}  first finding", "family", "bug", "found", "mean", "worst");
         }
         let mut rows = BTreeMap::new();
         for bug in bugs {
-            let row = self.visit(bug);
+            let row = self.visit(bug, without);
             if !self.json {
                 let mean = format!("{}.{}", row.mean_seeds_tenths / 10, row.mean_seeds_tenths % 10);
                 let found = format!("{}/{}", row.found, row.trials);
@@ -102,12 +148,27 @@ impl Options {
         if rows.values().all(|row| row.found == row.trials) { Exit::Ok } else { Exit::Invariant }
     }
 
-    fn visit(&self, bug: Bug) -> Row {
+    /// What is switched off.
+    fn part(&self) -> Result<Option<Part>, String> {
+        let named = |wanted: &Option<String>, parts: Vec<Part>| {
+            let Some(wanted) = wanted else { return Ok(None) };
+            let part = parts.iter().find(|part| part.name() == wanted.replace('_', " ")).copied();
+            let names = || parts.iter().map(|part| part.name()).collect::<Vec<_>>().join(", ");
+            part.map(Some).ok_or_else(|| format!("there is no '{wanted}'; there are: {}", names()))
+        };
+        let (checks, excuses) = Part::of_oracle().partition(|part| matches!(part, Part::Check(_)));
+        let check = named(&self.without_checker, checks)?;
+        let excuse = named(&self.with_excuse, excuses)?;
+        Ok(check.or(excuse).or(named(&self.without_fault, Part::of_faults().collect())?))
+    }
+
+    fn visit(&self, bug: Bug, without: Option<Part>) -> Row {
+        let seeds = self.seeds.unwrap_or(TRIAL_SEEDS);
         let (mut found, mut trials, mut taken): (Vec<Finding>, _, _) = (Vec::new(), 0, 0);
         while trials < self.trials && taken < self.seeds_enough {
-            let finding = find(bug, trials, self.seeds);
+            let finding = find(bug, trials, seeds, without);
             trials += 1;
-            taken += finding.as_ref().map_or(self.seeds, |finding| finding.seeds);
+            taken += finding.as_ref().map_or(seeds, |finding| finding.seeds);
             found.extend(finding);
         }
         let count = found.len() as u64;
@@ -132,15 +193,28 @@ struct Finding {
     said: String,
 }
 
-/// Looks for a planted bug. A seed that fails without it too has found another one.
-fn find(bug: Bug, trial: u64, seeds: u64) -> Option<Finding> {
+/// Looks for a planted bug.
+fn find(bug: Bug, trial: u64, seeds: u64, without: Option<Part>) -> Option<Finding> {
     (0..seeds).find_map(|index| {
         let seed = (trial + 1) * TRIAL_STRIDE + index;
-        plant(Some(bug));
-        let report = run(WorldOptions::from_seed(seed));
-        let violation = report.violations.first()?;
-        plant(None);
-        let is_clean = run(WorldOptions::from_seed(seed)).violations.is_empty();
-        is_clean.then(|| Finding { seeds: index + 1, seed, said: violation.to_string() })
+        let (report, is_finding) = look(bug, seed, without);
+        let violation = report.violations.first().filter(|_| is_finding)?;
+        Some(Finding { seeds: index + 1, seed, said: violation.to_string() })
     })
+}
+
+/// Runs a seed with a bug, and says whether that finds it. A seed that fails without it too has found another one.
+pub(super) fn look(bug: Bug, seed: u64, without: Option<Part>) -> (RunReport, bool) {
+    plant(Some(bug));
+    let report = run_without(without, seed);
+    plant(None);
+    let is_finding = !report.violations.is_empty() && run_without(without, seed).violations.is_empty();
+    (report, is_finding)
+}
+
+/// Runs a seed without a part.
+pub(super) fn run_without(part: Option<Part>, seed: u64) -> RunReport {
+    let mut scenario = Scenario::from(WorldOptions::from_seed(seed));
+    part.iter().for_each(|part| part.take_out_of(&mut scenario));
+    run(scenario)
 }

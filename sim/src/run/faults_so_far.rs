@@ -5,6 +5,7 @@
 use std::path::Path;
 
 use super::TOPIC;
+use crate::checker::{Excuse, Oracle};
 use crate::keyed::{Fired, Site, SiteKind};
 use crate::world::World;
 
@@ -27,23 +28,41 @@ pub(super) struct FaultsSoFar {
     pub(super) of_time: bool,
     /// One of the disk, the clocks or the machine, if only that something takes long.
     pub(super) of_machine: bool,
+    oracle: Oracle,
 }
 
 impl FaultsSoFar {
+    /// None so far, but those that an oracle always grants.
+    pub(super) fn judged_by(oracle: Oracle) -> FaultsSoFar {
+        FaultsSoFar {
+            of_network: u64::from(oracle.grants(Excuse::NetworkFault, false)),
+            of_disk: oracle.grants(Excuse::DiskFault, false),
+            of_parts: oracle.grants(Excuse::PartFault, false),
+            of_time: oracle.grants(Excuse::LateMachine, false),
+            of_machine: oracle.grants(Excuse::MachineFault, false),
+            oracle,
+            ..FaultsSoFar::default()
+        }
+    }
+
     pub(super) fn take(&mut self, world: &World, boot: u32) {
         if world.fired_count() == self.seen {
             return;
         }
         for Fired { site, .. } in world.fired_since(self.seen) {
             self.seen += 1;
-            self.of_network += u64::from(site.ends_connections());
-            self.of_disk |= is_disk_fault(site);
-            self.of_time |= matches!(site, Site::MachineLate | Site::NodePause | Site::DiskSlow);
-            self.of_parts |= is_disk_fault(site) && !is_of_whole_disk(site);
-            if is_of_whole_disk(site) && site != Site::DiskMissing {
+            let grants = |excuse, is_due| self.oracle.grants(excuse, is_due);
+            let is_late = matches!(site, Site::MachineLate | Site::NodePause | Site::DiskSlow);
+            let is_whole = is_of_whole_disk(site) && site != Site::DiskMissing;
+            let is_of_machine = site.number() >= Site::AppendFails.number() || is_disk_fault(site);
+            self.of_network += u64::from(grants(Excuse::NetworkFault, site.ends_connections()));
+            self.of_disk |= grants(Excuse::DiskFault, is_disk_fault(site));
+            self.of_time |= grants(Excuse::LateMachine, is_late);
+            self.of_parts |= grants(Excuse::PartFault, is_disk_fault(site) && !is_of_whole_disk(site));
+            if grants(Excuse::WholeDiskFault, is_whole) {
                 self.struck_in = boot;
             }
-            self.of_machine |= site.number() >= Site::AppendFails.number() || is_disk_fault(site);
+            self.of_machine |= grants(Excuse::MachineFault, is_of_machine);
         }
     }
 }

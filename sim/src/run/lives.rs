@@ -9,7 +9,7 @@ use klamm::types::Instant;
 use super::faults_so_far::loses_unsynced;
 use super::{Run, SECOND, TOPIC};
 use crate::broker_machine::BrokerMachine;
-use crate::checker::Violation;
+use crate::checker::{Excuse, Violation};
 use crate::keyed::Site;
 use crate::panics::unless_panicked;
 use crate::plan::{Ending, METADATA_DIRECTORY};
@@ -60,10 +60,11 @@ impl Run {
 
     pub(super) fn note_death(&mut self, crash: Crash) {
         self.deaths = self.world.crashes();
-        self.history.deleted().forget();
+        self.history.deleted().forget(false);
         // What a failed sync should have written may be gone, even if only the process ends.
         let fired = self.world.fired_since(self.faults_before);
-        if crash == Crash::Power || fired.iter().any(|fault| loses_unsynced(fault.site)) {
+        let loses = crash == Crash::Power || fired.iter().any(|fault| loses_unsynced(fault.site));
+        if self.scenario.oracle.grants(Excuse::UnsyncedLost, loses) {
             self.history.unsynced_lost();
         }
         self.note_destroyed();
@@ -104,7 +105,8 @@ impl Run {
             return;
         }
         self.faults.take(&self.world, self.boot);
-        let is_slow = self.world.now().instant.0 - began.0 > SOUND_DRAIN_NS_MAX && self.has_had_no_fault();
+        let may_be_slow = self.scenario.oracle.grants(Excuse::SlowStop, !self.has_had_no_fault());
+        let is_slow = self.world.now().instant.0 - began.0 > SOUND_DRAIN_NS_MAX && !may_be_slow;
         let is_too_slow = is_slow || !is_drained && self.is_network_sound() && self.is_disk_sound();
         if is_too_slow && self.clients.iter().all(|seat| seat.client.takes_answers()) {
             let waiting = self.broker.iter().map(BrokerMachine::waits_for).collect();
@@ -131,6 +133,7 @@ impl Run {
                 self.deaths = self.world.crashes();
                 self.armed = None;
                 self.was_stopped_in_order = true;
+                self.history.deleted().forget(true);
                 self.note_destroyed();
             }
         }
@@ -218,7 +221,9 @@ impl Run {
         } else {
             directories.any(|directory| self.world.is_disk_closed(directory)) || self.world.has_disk_trouble()
         };
-        self.world.replace_bad_sectors() || is_closed || has_fired
+        let is_due = self.world.replace_bad_sectors() || is_closed || has_fired;
+        // Without an end, whoever excuses all would try for ever.
+        self.scenario.oracle.grants(Excuse::SpoiltStart, is_due) && (is_due || !self.is_calm)
     }
 
     /// Some starts come to an early end, also those that mend what an earlier end has left.
