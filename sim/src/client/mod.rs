@@ -6,6 +6,7 @@ mod admin; // creates, alters and deletes topics
 mod connection; // frames over one simulated socket
 mod consumer; // reads everything, again and again
 mod deleter; // has records deleted
+mod dialogue; // asks one thing at a time
 mod examiner; // knows what it must be told
 mod garbage; // sends what no client should send
 mod group_member; // joins, commits, leaves
