@@ -167,10 +167,8 @@ impl Dialogue for Deleter {
         &mut self.link
     }
 
-    fn look_about(&mut self, context: &mut ClientContext<'_>) {
-        if context.is_calm && self.link.outstanding() == 0 {
-            self.link.leave();
-        }
+    fn stays_when_calm(&self) -> bool {
+        false
     }
 
     fn ask(&mut self, context: &mut ClientContext<'_>, connection: &mut ClientConnection) {

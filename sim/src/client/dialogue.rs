@@ -15,6 +15,11 @@ pub(super) trait Dialogue {
 
     fn link_mut(&mut self) -> &mut Link;
 
+    /// Whether it has something to do when faults are over; else it leaves as soon as nothing of it is open.
+    fn stays_when_calm(&self) -> bool {
+        true
+    }
+
     /// Looks about before it goes on: it may leave.
     fn look_about(&mut self, _: &mut ClientContext<'_>) {}
 
@@ -41,9 +46,16 @@ pub(super) trait Dialogue {
     fn is_at(&self) -> String;
 }
 
+fn go_on_or_leave(client: &mut impl Dialogue, context: &mut ClientContext<'_>) {
+    client.look_about(context);
+    if context.is_calm && !client.stays_when_calm() && client.link().outstanding() == 0 {
+        client.link_mut().leave();
+    }
+}
+
 impl<D: Dialogue> Client for D {
     fn step(&mut self, context: &mut ClientContext<'_>) -> Option<Instant> {
-        self.look_about(context);
+        go_on_or_leave(self, context);
         if self.is_done() {
             return None;
         }
@@ -70,7 +82,7 @@ impl<D: Dialogue> Client for D {
                     if self.take_answer(context, version, &body).is_err() {
                         context.history.violate(Violation::UnreadableAnswer { client: self.link().client() });
                     }
-                    self.look_about(context);
+                    go_on_or_leave(self, context);
                 }
                 LinkNews::Rest(at) => return at,
                 LinkNews::Lost(at) => {

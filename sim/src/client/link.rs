@@ -21,6 +21,8 @@ pub(crate) struct Link {
     /// A request was sent in this step.
     has_asked: bool,
     is_left: bool,
+    /// It comes in where operators do.
+    is_inner: bool,
 }
 
 /// How a step of a client begins.
@@ -54,7 +56,21 @@ pub(crate) enum LinkNews {
 
 impl Link {
     pub(crate) fn new(client: u32, habits: Habits) -> Link {
-        Link { client, habits, connection: None, attempt: 0, retry_at: None, has_asked: false, is_left: false }
+        Link {
+            client,
+            habits,
+            connection: None,
+            attempt: 0,
+            retry_at: None,
+            has_asked: false,
+            is_left: false,
+            is_inner: false,
+        }
+    }
+
+    /// The same by the listener of operators, each time from another address.
+    pub(crate) fn by_inner_listener(self) -> Link {
+        Link { is_inner: true, ..self }
     }
 
     /// Begins a step: gives up a connection that is not worth waiting for, follows a whim, connects. A client that `may_wait` is patient.
@@ -90,7 +106,10 @@ impl Link {
             return Beginning { was_lost, next: Next::Rest(at) };
         }
         self.attempt += 1;
-        self.connection = Some(ClientConnection::open(self.client, self.attempt, context));
+        self.connection = Some(match self.is_inner {
+            true => ClientConnection::open_inner(self.client, self.attempt, context),
+            false => ClientConnection::open(self.client, self.attempt, context),
+        });
         Beginning { was_lost, next: Next::WorkAnew }
     }
 

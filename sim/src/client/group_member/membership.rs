@@ -75,6 +75,10 @@ impl GroupMember {
                 self.settled = None;
                 self.take_place(context);
                 self.members = response.members.iter().map(|member| member.member_id.to_owned()).collect();
+                if self.members.len() > self.profile.group_size_max {
+                    let (generation, members) = (self.generation, self.members.len());
+                    context.history.violate(Violation::GroupTooLarge { generation, members });
+                }
                 context.history.groups().joined(self.asked_in, self.generation);
                 Task::Sync
             }

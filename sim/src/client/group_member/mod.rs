@@ -50,6 +50,8 @@ pub(crate) struct GroupMemberProfile {
     pub(crate) rounds: u32,
     /// It has an instance id, under which it comes back.
     pub(crate) is_static: bool,
+    /// No more members are in the group.
+    pub(crate) group_size_max: usize,
     pub(crate) habits: Habits,
 }
 
