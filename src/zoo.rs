@@ -109,6 +109,14 @@ bugs! {
         HalfFrameNotExpired = "half a frame is never idle";
         /// A connection whose answer its peer does not read is not closed, however long it is idle.
         UnreadNotExpired = "an unread answer is never idle";
+        /// More connections than a lowered limit of all of them allows stay.
+        ExcessKept = "excess over max.connections stays";
+        /// A limit for an address that is changed at run time is not followed.
+        AddressLimitFixed = "changed limit of an address is not followed";
+        /// A listener takes connections beyond a limit of its own.
+        ListenerLimitIgnored = "limit of a listener is ignored";
+        /// Connections that come faster than they may are taken at once.
+        RateNotHeld = "connections above the rate are taken";
     }
     /// From the queue of requests to the answers, and back.
     Pipeline = "pipeline" {
@@ -205,6 +213,12 @@ bugs! {
         LargeBatchWithheld = "batch above the limit is withheld";
         /// A fetch session tells of records only together with a new high watermark.
         SessionForgetsRecords = "fetch session forgets records";
+        /// A fetch session takes a request in whatever epoch.
+        SessionEpochUnchecked = "epoch of a fetch session is not checked";
+        /// A fetch session goes on with a partition that its client does not want any more.
+        ForgottenStays = "forgotten partition stays in its session";
+        /// Who has read on in an epoch that is over is served as if its history were the log's.
+        DivergenceUnseen = "diverging history is not told";
         /// Aborted transactions are told also to those who read everything.
         AbortedToldToAll = "aborted transactions told to all";
         /// A past leader epoch is said to end where it began.
@@ -223,6 +237,8 @@ bugs! {
         PendingMemberBlocks = "pending member blocks the rebalance";
         /// A deleted group is still there while somebody who was given a member id may come back with it.
         PendingKeepsGroup = "deleted group waits for who may join";
+        /// A group takes one member more than it may have.
+        GroupOneTooMany = "group takes one member too many";
         /// An offset that was never committed is an error.
         NoOffsetIsError = "missing offset is an error";
         /// An offset that was deleted is still there.
@@ -243,6 +259,10 @@ bugs! {
         MissingTopicUntold = "missing topic is not mentioned";
         /// A configuration that makes no sense ends the connection.
         BadConfigDisconnects = "bad configuration disconnects";
+        /// A configuration that is only to be validated is taken.
+        ValidationAlters = "validation alters the configuration";
+        /// Only the first change of the broker's configuration at run time takes effect.
+        LaterConfigIgnored = "later change of the broker is ignored";
         /// Records are deleted up to an offset that the log has not come to.
         DeletedBeyondEnd = "deletion beyond the end of the log";
         /// Records that were deleted are served as long as their segment is there.

@@ -72,6 +72,7 @@ impl Kernel {
             peer,
             local,
             phase: Phase::Connecting,
+            accepted: None,
             to_broker: Pipe::new(broker_in, client_out),
             to_client: Pipe::new(client_in, broker_out),
             broker: End::default(),

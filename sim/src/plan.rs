@@ -11,8 +11,9 @@ use klamm::types::Instant;
 use crate::broker_machine::{Layout, LogDirectories};
 use crate::checker::Acks;
 use crate::client::{
-    AdminProfile, ConsumerProfile, DeleterProfile, ExaminerProfile, GroupMemberProfile, Habits, ProducerProfile,
-    RenewerProfile, SlowReaderProfile, TunerProfile, VanisherProfile,
+    AdminProfile, ConsumerProfile, CrowdProfile, DeleterProfile, EpochTellerProfile, ExaminerProfile,
+    GroupMemberProfile, Habits, OperatorProfile, ProducerProfile, RenewerProfile, SessionKeeperProfile,
+    SlowReaderProfile, TunerProfile, VanisherProfile,
 };
 use crate::keyed::{Draw, Site, draw_config};
 use crate::reduction::{Reduction, Simple};
@@ -35,6 +36,16 @@ const DELETER: u32 = 187;
 const TUNER: u32 = 188;
 /// The client that makes topics anew.
 const RENEWER: u32 = 189;
+/// The client that changes the configuration of the broker.
+const OPERATOR: u32 = 210;
+/// The client that keeps fetch sessions.
+const SESSION_KEEPER: u32 = 212;
+/// The client that tells which epoch it has read last.
+const EPOCH_TELLER: u32 = 213;
+/// The client that comes with many connections.
+const CROWD: u32 = 211;
+/// Where operators come in.
+pub(crate) const INNER_PORT: u16 = 9_093;
 /// The client that looks records up by their time, at the end.
 pub(crate) const LAST_SEEKER: u32 = 203;
 /// The client that looks whether a directory that was removed is offline.
@@ -54,6 +65,16 @@ const EARLY_UPKEEP: [&str; 6] = [
     // No checker knows what a wall clock that jumps makes old.
     "log.retention.ms=-1",
     "offsets.commit.timeout.ms=20",
+];
+/// In how many runs of a million a client has records deleted.
+const DELETED_PARTS: u32 = 200_000;
+/// In how many runs of a million an operator changes the configuration of the broker.
+const OPERATED_PARTS: u32 = 200_000;
+/// A second listener, for operators, which is protected against limits of all connections.
+const INNER_LISTENER: [&str; 3] = [
+    "listeners=PLAINTEXT://10.1.0.1:9092,INNER://10.1.0.1:9093",
+    "listener.security.protocol.map=PLAINTEXT:PLAINTEXT,INNER:PLAINTEXT",
+    "inter.broker.listener.name=INNER",
 ];
 /// How much more a client does in a run that is a soak.
 const SOAK_FACTOR: u32 = 8;
@@ -90,6 +111,10 @@ pub(crate) struct Plan {
     pub(crate) deleter: Option<DeleterProfile>,
     pub(crate) tuner: Option<TunerProfile>,
     pub(crate) renewer: Option<RenewerProfile>,
+    pub(crate) operator: Option<OperatorProfile>,
+    pub(crate) crowd: Option<CrowdProfile>,
+    pub(crate) session_keeper: Option<SessionKeeperProfile>,
+    pub(crate) epoch_teller: Option<EpochTellerProfile>,
     pub(crate) slow_reader: Option<SlowReaderProfile>,
     pub(crate) vanisher: Option<VanisherProfile>,
     /// Attempts of the client that sends garbage.
@@ -139,6 +164,7 @@ impl Plan {
         plan.members.iter_mut().for_each(|member| member.client += first);
         plan.admin.iter_mut().for_each(|admin| admin.client += first);
         (plan.examiner, plan.deleter, plan.tuner, plan.renewer) = (None, None, None, None);
+        (plan.operator, plan.crowd, plan.session_keeper, plan.epoch_teller) = (None, None, None, None);
         (plan.slow_reader, plan.vanisher, plan.garbage) = (None, None, 0);
         plan.crashes.iter_mut().for_each(|crash| crash.at = Instant(crash.at.0.saturating_add(now.0)));
         plan.chaos_ns = plan.chaos_ns.saturating_add(now.0);
@@ -161,7 +187,10 @@ impl Plan {
         let producers = u32::try_from(draw.part(0).between(1, 3)).unwrap_or(1);
         let consumers = draw.part(1).between(1, 2);
         let directories = if profile == Profile::Short { Vec::new() } else { more_directories(seed, reduction) };
-        let layout = layout(seed, reduction, has_sound_network, directories);
+        // Who knows what it must be told is not to be kept out, and knows no configuration but its own.
+        let is_operated = !matches!(profile, Profile::Short | Profile::Calm) && draw.part(26).happens(OPERATED_PARTS);
+        let has_operator = is_operated && !reduction.has(Simple::NoLimits);
+        let layout = layout(seed, reduction, has_sound_network, directories, has_operator);
         let has_little_memory = layout.config.get("queued.max.request.bytes").is_some();
         let has_early_upkeep = layout.config.get("log.initial.task.delay.ms").is_some();
         let has_garbage = has_little_memory || draw.part(2).happens(500_000);
@@ -179,11 +208,19 @@ impl Plan {
             members: (0..members).map(|client| member(seed, 160 + number(client))).collect(),
             admin: draw.part(11).happens(300_000).then(|| admin(seed, 170)),
             // Early upkeep forgets producers by the timestamps of their records, as Kafka does; a reference broker forgets nobody.
-            examiner: (!has_early_upkeep && (draw.part(12).happens(EXAMINED_PARTS) || profile == Profile::Calm))
+            examiner: (!has_early_upkeep
+                && !is_operated
+                && (draw.part(12).happens(EXAMINED_PARTS) || profile == Profile::Calm))
                 .then(|| examiner(draw.part(13))),
-            deleter: draw.part(19).happens(200_000).then(|| deleter(draw.part(20))),
+            deleter: draw.part(19).happens(DELETED_PARTS).then(|| deleter(draw.part(20))),
             tuner: draw.part(22).happens(150_000).then(|| tuner(draw.part(23))),
             renewer: draw.part(24).happens(150_000).then(|| renewer(draw.part(25))),
+            operator: has_operator.then(|| operator(draw.part(27))),
+            session_keeper: draw.part(30).happens(200_000).then(|| session_keeper(draw.part(31))),
+            // Where records are deleted, past epochs do not keep their ends.
+            epoch_teller: (draw.part(32).happens(200_000) && !draw.part(19).happens(DELETED_PARTS))
+                .then(|| epoch_teller(draw.part(33))),
+            crowd: (has_operator || draw.part(28).happens(50_000)).then(|| crowd(draw.part(29))),
             slow_reader: draw.part(15).happens(silent_parts).then(|| slow_reader(draw.part(16), closes_idle)),
             vanisher: draw.part(17).happens(silent_parts).then(|| vanisher(draw.part(18), closes_idle)),
             garbage: number(garbage),
@@ -196,11 +233,18 @@ impl Plan {
             has_heritage: draw.part(14).happens(100_000),
         };
         plan.scale(seed, profile);
+        plan.tell_members();
         if plan.producers.iter().all(|producer| producer.acks == Acks::None) {
             // Else nobody hears that a record is there, and the run proves little.
             plan.producers.iter_mut().take(1).for_each(|producer| producer.acks = Acks::Leader);
         }
         plan
+    }
+
+    /// Members know how many of them there may be.
+    fn tell_members(&mut self) {
+        let size_max = self.layout.config.get("group.max.size").and_then(|size| size.parse().ok());
+        self.members.iter_mut().for_each(|member| member.group_size_max = size_max.unwrap_or(usize::MAX));
     }
 
     /// More or less work, as the profile wants it.
@@ -216,6 +260,7 @@ impl Plan {
                 self.members.iter_mut().for_each(|member| member.rounds = member.rounds.min(SHORT_OPERATIONS_MAX));
                 self.admin.iter_mut().for_each(|admin| admin.rounds = admin.rounds.min(SHORT_OPERATIONS_MAX));
                 (self.deleter, self.tuner, self.renewer) = (None, None, None);
+                (self.crowd, self.session_keeper, self.epoch_teller) = (None, None, None);
                 (self.slow_reader, self.vanisher) = (None, None);
                 self.garbage = self.garbage.min(SHORT_OPERATIONS_MAX);
                 self.examiner
@@ -253,6 +298,14 @@ impl Plan {
         self.tuner = self.tuner.filter(|tuner| tuner.rounds > 0);
         self.renewer.iter_mut().for_each(|renewer| renewer.rounds = left(renewer.client, renewer.rounds));
         self.renewer = self.renewer.filter(|renewer| renewer.rounds > 0);
+        self.operator.iter_mut().for_each(|operator| operator.rounds = left(operator.client, operator.rounds));
+        self.operator = self.operator.filter(|operator| operator.rounds > 0);
+        self.crowd.iter_mut().for_each(|crowd| crowd.connections = left(crowd.client, crowd.connections));
+        self.crowd = self.crowd.filter(|crowd| crowd.connections > 0);
+        self.session_keeper.iter_mut().for_each(|keeper| keeper.rounds = left(keeper.client, keeper.rounds));
+        self.session_keeper = self.session_keeper.filter(|keeper| keeper.rounds > 0);
+        self.epoch_teller.iter_mut().for_each(|teller| teller.rounds = left(teller.client, teller.rounds));
+        self.epoch_teller = self.epoch_teller.filter(|teller| teller.rounds > 0);
         self.slow_reader.iter_mut().for_each(|reader| reader.rounds = left(reader.client, reader.rounds));
         self.slow_reader = self.slow_reader.filter(|reader| reader.rounds > 0);
         self.vanisher.iter_mut().for_each(|vanisher| vanisher.attempts = left(vanisher.client, vanisher.attempts));
@@ -287,6 +340,8 @@ impl Plan {
         let others = others.chain(self.deleter.iter_mut().map(|profile| &mut profile.habits));
         let others = others.chain(self.tuner.iter_mut().map(|profile| &mut profile.habits));
         let others = others.chain(self.renewer.iter_mut().map(|profile| &mut profile.habits));
+        let others = others.chain(self.session_keeper.iter_mut().map(|profile| &mut profile.habits));
+        let others = others.chain(self.epoch_teller.iter_mut().map(|profile| &mut profile.habits));
         producers.chain(consumers).chain(members).chain(others)
     }
 
@@ -301,6 +356,10 @@ impl Plan {
         let deleter = self.deleter.iter().map(|profile| (profile.client, profile.rounds));
         let tuner = self.tuner.iter().map(|profile| (profile.client, profile.rounds));
         let renewer = self.renewer.iter().map(|profile| (profile.client, profile.rounds));
+        let operator = self.operator.iter().map(|profile| (profile.client, profile.rounds));
+        let crowd = self.crowd.iter().map(|profile| (profile.client, profile.connections));
+        let keeper = self.session_keeper.iter().map(|profile| (profile.client, profile.rounds));
+        let teller = self.epoch_teller.iter().map(|profile| (profile.client, profile.rounds));
         let slow_reader = self.slow_reader.iter().map(|profile| (profile.client, profile.rounds));
         let vanisher = self.vanisher.iter().map(|profile| (profile.client, profile.attempts));
         let at_work = producers
@@ -310,7 +369,11 @@ impl Plan {
             .chain(examiner)
             .chain(deleter)
             .chain(tuner)
-            .chain(renewer);
+            .chain(renewer)
+            .chain(operator)
+            .chain(crowd)
+            .chain(keeper)
+            .chain(teller);
         at_work.chain(garbage).chain(slow_reader).chain(vanisher).collect()
     }
 }
@@ -336,7 +399,13 @@ fn more_directories(seed: u64, reduction: &Reduction) -> Vec<PathBuf> {
 }
 
 /// How the broker of this seed is laid out. Limits are small, so that they are reached.
-fn layout(seed: u64, reduction: &Reduction, has_sound_network: bool, more_directories: Vec<PathBuf>) -> Layout {
+fn layout(
+    seed: u64,
+    reduction: &Reduction,
+    has_sound_network: bool,
+    more_directories: Vec<PathBuf>,
+    has_operator: bool,
+) -> Layout {
     let draw = draw_config(seed, Site::BrokerLayout, 0);
     let has = |simple| reduction.has(simple);
     let handlers = if has(Simple::OneHandler) { 1 } else { draw.part(1).between(1, 3) };
@@ -366,7 +435,16 @@ fn layout(seed: u64, reduction: &Reduction, has_sound_network: bool, more_direct
         ("log.roll.ms", one_of(draw.part(7), &[None, Some(2), Some(20), Some(200)]), Simple::UsualSegments),
         ("connections.max.idle.ms", one_of(draw.part(8), &[None, None, None, Some(400)]), Simple::NoLimits),
         ("queued.max.request.bytes", one_of(draw.part(9), &[None, None, None, Some(20_000)]), Simple::NoLimits),
+        (
+            "max.incremental.fetch.session.cache.slots",
+            one_of(draw.part(13), &[None, None, None, Some(2)]),
+            Simple::NoLimits,
+        ),
+        ("group.max.size", one_of(draw.part(12), &[None, None, None, None, Some(2)]), Simple::NoLimits),
     ];
+    if has_operator {
+        overrides.extend(INNER_LISTENER.map(str::to_string));
+    }
     if has_sound_network && !has(Simple::NoLimits) {
         // No client has so many at once, unless connections are lost on the way; one that is not counted out at its end has them soon.
         overrides.push("max.connections.per.ip=6".to_string());
@@ -443,6 +521,25 @@ fn renewer(draw: Draw) -> RenewerProfile {
     RenewerProfile { client: RENEWER, rounds, habits: Habits::draw(draw) }
 }
 
+fn operator(draw: Draw) -> OperatorProfile {
+    OperatorProfile { client: OPERATOR, rounds: u32::try_from(draw.between(1, 20)).unwrap_or(1) }
+}
+
+fn crowd(draw: Draw) -> CrowdProfile {
+    let connections = u32::try_from(draw.between(20, 150)).unwrap_or(20);
+    CrowdProfile { client: CROWD, connections, size_max: draw.part(0).between(4, 16) }
+}
+
+fn session_keeper(draw: Draw) -> SessionKeeperProfile {
+    let rounds = u32::try_from(draw.between(5, 60)).unwrap_or(5);
+    SessionKeeperProfile { client: SESSION_KEEPER, rounds, habits: Habits::draw(draw) }
+}
+
+fn epoch_teller(draw: Draw) -> EpochTellerProfile {
+    let rounds = u32::try_from(draw.between(5, 30)).unwrap_or(5);
+    EpochTellerProfile { client: EPOCH_TELLER, rounds, habits: Habits::draw(draw) }
+}
+
 fn slow_reader(draw: Draw, stops_reading: bool) -> SlowReaderProfile {
     let rounds = u32::try_from(draw.between(1, 4)).unwrap_or(1);
     SlowReaderProfile { client: SLOW_READER, rounds, pipeline_max: draw.part(0).between(1, 24), stops_reading }
@@ -477,13 +574,14 @@ fn member(seed: u64, client: u32) -> GroupMemberProfile {
         client,
         rounds: u32::try_from(draw.part(0).between(1, 20)).unwrap_or(1),
         is_static: draw.part(1).happens(300_000),
+        group_size_max: usize::MAX,
         habits: Habits::draw(draw),
     }
 }
 
 /// The member that fetches at the end what was committed.
 pub(crate) fn last_member() -> GroupMemberProfile {
-    GroupMemberProfile { client: 201, rounds: 1, is_static: false, habits: Habits::none() }
+    GroupMemberProfile { client: 201, rounds: 1, is_static: false, group_size_max: usize::MAX, habits: Habits::none() }
 }
 
 /// The admin that looks at the end whether what was told is true.

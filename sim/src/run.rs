@@ -18,8 +18,8 @@ use self::faults_so_far::{FaultsSoFar, is_fragile, takes_partitions_offline};
 use crate::broker_machine::BrokerMachine;
 use crate::checker::{History, Violation};
 use crate::client::{
-    Admin, Client, Consumer, Deleter, Examiner, Garbage, GroupMember, Producer, Renewer, Seeker, SlowReader, Tuner,
-    Vanisher, Watcher, from_word,
+    Admin, Client, Consumer, Crowd, Deleter, EpochTeller, Examiner, Garbage, GroupMember, Operator, Producer, Renewer,
+    Seeker, SessionKeeper, SlowReader, Tuner, Vanisher, Watcher, from_word,
 };
 use crate::clock_faults::ClockFaults;
 use crate::disk_volumes::Filled;
@@ -250,6 +250,18 @@ impl Run {
         }
         if let Some(profile) = plan.renewer {
             self.seat("renewer", profile.client, Box::new(Renewer::new(profile)));
+        }
+        if let Some(profile) = plan.operator {
+            self.seat("operator", profile.client, Box::new(Operator::new(profile, TOPIC)));
+        }
+        if let Some(profile) = plan.crowd {
+            self.seat("crowd", profile.client, Box::new(Crowd::new(profile)));
+        }
+        if let Some(profile) = plan.session_keeper {
+            self.seat("session keeper", profile.client, Box::new(SessionKeeper::new(profile, TOPIC)));
+        }
+        if let Some(profile) = plan.epoch_teller {
+            self.seat("epoch teller", profile.client, Box::new(EpochTeller::new(profile, TOPIC)));
         }
         if let Some(profile) = plan.slow_reader {
             self.seat("slow reader", profile.client, Box::new(SlowReader::new(profile, TOPIC)));

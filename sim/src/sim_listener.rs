@@ -92,8 +92,10 @@ impl Kernel {
             return Err(errno::ECONNABORTED);
         }
         self.descriptors.sockets += 1;
+        let accepted = (self.boot, self.now);
         let state = self.network.stream(stream);
         state.phase = Phase::Accepted;
+        state.accepted = Some(accepted);
         let (identity, mut peer) = (state.identity, state.peer);
         if self.flawed(Flaw::AcceptForgetsBytes) {
             self.network.stream(stream).to_broker.drop_all();

@@ -4,6 +4,8 @@
 
 use std::net::SocketAddr;
 
+use klamm::types::Instant;
+
 use crate::pipe::Pipe;
 use crate::registration::Registration;
 use crate::route::Route;
@@ -56,6 +58,8 @@ pub(crate) struct Stream {
     pub(crate) peer: SocketAddr,
     pub(crate) local: SocketAddr,
     pub(crate) phase: Phase,
+    /// In which start of the broker, and when, it was accepted.
+    pub(crate) accepted: Option<(u32, Instant)>,
     pub(crate) to_broker: Pipe,
     pub(crate) to_client: Pipe,
     pub(crate) broker: End,

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, MutexGuard};
@@ -20,6 +20,7 @@ use crate::kernel::{Kernel, Shared};
 use crate::keyed::{Chance, Draw, Fired, Key, Overrides, Select, Site, SiteKind, Swarm};
 use crate::ledger::Destroyed;
 use crate::network_state::SelectorState;
+use crate::plan::INNER_PORT;
 use crate::sim_clock::SimClock;
 use crate::sim_disk::SimDisk;
 use crate::sim_listener::SimListener;
@@ -87,6 +88,25 @@ pub enum Crash {
     Process,
     /// The machine loses its power: sockets fall silent, and of what was not synced only chance says what is left.
     Power,
+}
+
+/// A connection that the broker has accepted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Accepted {
+    /// Whose it is.
+    pub(crate) address: IpAddr,
+    /// Where it came in.
+    pub(crate) port: u16,
+    pub(crate) at: Instant,
+    /// The broker holds it.
+    pub(crate) is_open: bool,
+}
+
+impl Accepted {
+    /// Whether it came in where everybody does.
+    pub(crate) fn is_public(&self) -> bool {
+        self.port != INNER_PORT
+    }
 }
 
 /// The machine.
@@ -381,6 +401,16 @@ impl World {
     /// How many accepted connections the broker holds.
     pub fn open_connections(&self) -> u64 {
         self.shared.lock().descriptors.sockets
+    }
+
+    /// The connections that the broker has accepted since it started.
+    pub(crate) fn accepted(&self) -> Vec<Accepted> {
+        let kernel = self.shared.lock();
+        let of_now = kernel.network.streams.iter().filter_map(|stream| {
+            let (_, at) = stream.accepted.filter(|(boot, _)| *boot == kernel.boot)?;
+            Some(Accepted { address: stream.peer.ip(), port: stream.local.port(), at, is_open: stream.broker.open })
+        });
+        of_now.collect()
     }
 
     /// A connection that the broker holds. Those whose peers are silent do not count unless they have to be found out.

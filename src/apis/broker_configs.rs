@@ -10,6 +10,7 @@ use crate::log::LogSettings;
 use crate::metadata::{ConfigResource, MetadataImage};
 use crate::record::{Compression, TimestampType};
 use crate::types::BrokerId;
+use crate::zoo::{self, Bug};
 
 /// Static and dynamic configs, and the settings that they add up to.
 pub(crate) struct BrokerConfigs {
@@ -44,7 +45,8 @@ impl BrokerConfigs {
             cluster: owned(image.configs(&ConfigResource::broker(""))),
         };
         let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
-        if *current.0 == dynamic {
+        let was_changed = *current.0 != DynamicConfig::default();
+        if *current.0 == dynamic || was_changed && zoo::is(Bug::LaterConfigIgnored) {
             return false;
         }
         let settings = Settings::resolve(Layers { fixed: &self.fixed, dynamic: &dynamic });

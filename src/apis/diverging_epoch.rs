@@ -6,13 +6,14 @@ use super::fetch_session::SessionPartition;
 use crate::error_code::ErrorCode;
 use crate::log::UnifiedLog;
 use crate::types::{LeaderEpoch, Offset};
+use crate::zoo::{self, Bug};
 
 /// The epoch and offset up to which the client's records are this log's, if its last record is not here.
 pub(crate) fn diverging_epoch(
     log: &UnifiedLog,
     wanted: &SessionPartition,
 ) -> Result<Option<(LeaderEpoch, Offset)>, ErrorCode> {
-    if wanted.last_fetched_epoch < 0 {
+    if wanted.last_fetched_epoch < 0 || zoo::is(Bug::DivergenceUnseen) {
         return Ok(None);
     }
     let last_fetched = LeaderEpoch(wanted.last_fetched_epoch);

@@ -183,14 +183,16 @@ impl FetchSessionCache {
             return Ok((session, wanted));
         }
         let session = self.sessions.get_mut(&session_id).ok_or(ErrorCode::FetchSessionIdNotFound)?;
-        if session.next_epoch != epoch {
+        if session.next_epoch != epoch && !zoo::is(Bug::SessionEpochUnchecked) {
             return Err(ErrorCode::InvalidFetchSessionEpoch);
         }
         if session.uses_topic_ids != uses_topic_ids {
             return Err(ErrorCode::FetchSessionTopicIdError);
         }
         let before = session.order.len();
-        forgotten.iter().for_each(|name| session.forget(name));
+        if !zoo::is(Bug::ForgottenStays) {
+            forgotten.iter().for_each(|name| session.forget(name));
+        }
         wanted.into_iter().for_each(|wanted| session.want(wanted));
         session.next_epoch = epoch.checked_add(1).unwrap_or(1);
         session.last_used = now;

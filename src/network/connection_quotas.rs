@@ -12,6 +12,7 @@ use std::time::Duration;
 use super::connection_rate::ConnectionRate;
 use crate::env::Wake;
 use crate::types::{Instant, Now};
+use crate::zoo::{self, Bug};
 
 /// Limits of one listener (`listener.name.<name>.max.connections` and `.max.connection.creation.rate`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -130,7 +131,9 @@ impl ConnectionQuotas {
             let mut counts = self.counts();
             counts.limits.connections_max = broker.connections_max;
             counts.limits.creation_rate_max = broker.creation_rate_max;
-            counts.limits.connections_per_ip_max = connections_per_ip_max;
+            if !zoo::is(Bug::AddressLimitFixed) {
+                counts.limits.connections_per_ip_max = connections_per_ip_max;
+            }
             counts.limits.listeners = listeners;
             self.connections_max.store(broker.connections_max, Ordering::Relaxed);
             counts.take_waiting()
@@ -159,7 +162,7 @@ impl ConnectionQuotas {
         } else {
             ReachedLimit { key: "listener.name.<listener>.max.connection.creation.rate", limit }
         };
-        (!throttle.is_zero()).then(|| (now.instant.after(throttle), reached))
+        (!throttle.is_zero() && !zoo::is(Bug::RateNotHeld)).then(|| (now.instant.after(throttle), reached))
     }
 
     /// Counts a connection if a place is free and its address may have one more.
@@ -175,7 +178,7 @@ impl ConnectionQuotas {
             None => ReachedLimit { key: "max.connections.per.ip", limit: limits.connections_per_ip_max },
         };
         if let Some(count) = counts.per_listener.get_mut(listener)
-            && (total_is_full || count.connections >= listener_max)
+            && (total_is_full || count.connections >= listener_max && !zoo::is(Bug::ListenerLimitIgnored))
         {
             count.waits = true;
             return Admission::Full(if total_is_full { of_broker } else { of_listener });

@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::admin_history::AdminHistory;
+use super::connection_limits::ConnectionLimits;
 use super::deleted_records::DeletedRecords;
 use super::destroyed_records::DestroyedRecords;
 use super::group_history::GroupHistory;
@@ -118,6 +119,7 @@ pub struct History {
     losses: u32,
     groups: GroupHistory,
     sessions: Sessions,
+    limits: ConnectionLimits,
     admin: AdminHistory,
     destroyed: DestroyedRecords,
     deleted: DeletedRecords,
@@ -269,6 +271,11 @@ impl History {
     /// What members of the group were told.
     pub(crate) fn groups(&mut self) -> &mut GroupHistory {
         &mut self.groups
+    }
+
+    /// What operators were told of how many connections there may be.
+    pub(crate) fn limits(&mut self) -> &mut ConnectionLimits {
+        &mut self.limits
     }
 
     /// When members were heard.

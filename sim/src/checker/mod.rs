@@ -3,6 +3,7 @@
 //! It must not look into the broker: it judges by what clients were told.
 
 mod admin_history; // what admins were told of their topics
+mod connection_limits; // how many connections there may be
 mod deleted_records; // which records clients have had deleted
 mod destroyed_records; // which records lay in bytes that the disk has destroyed
 mod group_history;
@@ -15,6 +16,7 @@ mod sessions; // who may be unknown to a group, and when
 mod violation;
 
 pub(crate) use admin_history::AdminHistory;
+pub(crate) use connection_limits::Limited;
 pub(crate) use group_history::{CommitId, INSTANCE_PREFIX};
 pub(crate) use history::Lane;
 pub use history::{Acks, Era, History, Seen, SendId};

@@ -115,6 +115,8 @@ pub enum Violation {
     TwinAlive { member: String },
     #[error("G9: static member {member} came back alone, and generation {was} gave way to {is}")]
     StaticRebalance { member: String, was: i32, is: i32 },
+    #[error("G10: generation {generation} has {members} members, more than a group may")]
+    GroupTooLarge { generation: i32, members: usize },
     #[error("G5: member {member} of client {client} cannot leave: {error:?}")]
     CannotLeave { client: u32, member: String, error: ErrorCode },
     #[error("G6: member {member} was expelled {silent_ms} ms after it was heard, before its session was over")]
@@ -131,6 +133,10 @@ pub enum Violation {
     ConfigNotAsTold { name: String, told: u32, found: Option<String> },
     #[error("M2: {key} was configured with {told:?} while others used the topic, and is {found:?}")]
     SettingNotAsTold { key: &'static str, told: Option<String>, found: Option<String> },
+    #[error("M2: the broker was configured with {key} {told:?}, and {found:?} is found")]
+    BrokerSettingNotAsTold { key: &'static str, told: Option<String>, found: Option<String> },
+    #[error("M6: the broker has taken {value} for {key}, which it must not")]
+    BadSettingTaken { key: &'static str, value: &'static str },
     #[error("M1: a topic was said to have {told} partitions, and has {found}")]
     PartitionsGone { told: i32, found: i32 },
     #[error("M5: topic {name} was deleted and is served under its id")]
@@ -139,6 +145,14 @@ pub enum Violation {
     FormerRecord { name: String, offset: i64 },
     #[error("L1: what was acknowledged at offset {offset} of topic {name}, which was made anew, is not there")]
     RenewedLost { name: String, offset: i64 },
+    #[error("F1: a fetch session of client {client} should say {expected:?}, and says {found:?}")]
+    SessionOtherwise { client: u32, expected: ErrorCode, found: ErrorCode },
+    #[error("F2: client {client} is told of partition {partition} in a fetch session that it does not want it in")]
+    ForgottenTold { client: u32, partition: i32 },
+    #[error(
+        "F3: the history of client {client} leaves that of partition {partition} at {expected:?}, and it is told {found:?}"
+    )]
+    DivergenceOtherwise { client: u32, partition: i32, expected: Option<(i32, i64)>, found: Option<(i32, i64)> },
     #[error("X1: client {client}, which reads everything, was told of aborted transactions in partition {partition}")]
     AbortedTold { client: u32, partition: i32 },
     #[error("M3: what was asked about topic {name} came to {error:?} while nothing was wrong")]
@@ -165,6 +179,8 @@ pub enum Violation {
         "N7: connection {connection:#x} was closed before its last requests were answered, while nothing was wrong"
     )]
     Unanswered { connection: u64 },
+    #[error("N8: {key} allows {limit} connections by now, and there are {found}")]
+    LimitPassed { key: &'static str, limit: u64, found: u64 },
     #[error("N9: client {client} got an answer that cannot be read")]
     UnreadableAnswer { client: u32 },
     #[error("D2: {api} version {version} is not answered as by the reference broker: {difference}")]
@@ -206,6 +222,7 @@ impl Violation {
             Violation::SequenceBroken { error: what, .. } | Violation::WentBack { what, .. } => {
                 format!("{invariant}: {} {what}", self.check())
             }
+            Violation::LimitPassed { key, .. } => format!("{invariant}: {key}"),
             _ => format!("{invariant}: {}", self.check()),
         }
     }
@@ -235,6 +252,9 @@ impl Violation {
             | Violation::CannotLeave { client, .. }
             | Violation::AnsweredEarly { client, .. }
             | Violation::AbortedTold { client, .. }
+            | Violation::SessionOtherwise { client, .. }
+            | Violation::ForgottenTold { client, .. }
+            | Violation::DivergenceOtherwise { client, .. }
             | Violation::UnreadableAnswer { client } => Some(*client),
             Violation::UnaskedAnswer { connection }
             | Violation::AnswerOutOfOrder { connection }

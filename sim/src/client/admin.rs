@@ -16,11 +16,11 @@ use klamm::protocol::messages::metadata::{
     MetadataRequest, MetadataRequestTopic, MetadataResponse, MetadataResponseTopic,
 };
 use klamm::protocol::{ApiKey, DecodeError, Decoder, Message};
-use klamm::types::Instant;
 
-use super::link::{Link, LinkNews, Next};
+use super::dialogue::Dialogue;
+use super::link::Link;
 use super::versions::ANY;
-use super::{Client, ClientConnection, ClientContext, Habits};
+use super::{ClientConnection, ClientContext, Habits};
 use crate::checker::{AdminHistory, Violation};
 use crate::keyed::Site;
 
@@ -75,7 +75,6 @@ pub(crate) struct Admin {
     rounds_left: u32,
     /// How often nobody led a partition of a topic in the calm phase.
     leaderless: u32,
-    is_done: bool,
 }
 
 impl Admin {
@@ -90,7 +89,6 @@ impl Admin {
             topic: 0,
             rounds_left: profile.rounds,
             leaderless: 0,
-            is_done: false,
         }
     }
 
@@ -98,66 +96,7 @@ impl Admin {
         format!("admin-{}-{}", self.profile.client, self.topic)
     }
 
-    fn ask(&mut self, context: &mut ClientContext<'_>, connection: &mut ClientConnection) {
-        let name = self.name();
-        self.is_open = !matches!(self.task, Task::List | Task::Describe);
-        match self.task {
-            Task::Create | Task::Validate => {
-                let api = connection.api(context, ApiKey::CreateTopics, &ANY);
-                // Some leave the numbers to the broker (KIP-464).
-                let count: i16 = if self.topic.is_multiple_of(2) || api.1 < DEFAULTS_FROM { 1 } else { -1 };
-                let topic = CreatableTopic {
-                    name: &name,
-                    num_partitions: count.into(),
-                    replication_factor: count,
-                    ..Default::default()
-                };
-                let validate_only = self.task == Task::Validate;
-                let request = CreateTopicsRequest { topics: vec![topic], validate_only, ..Default::default() };
-                connection.send(context, api, &request, true);
-            }
-            Task::Alter(_) | Task::AlterBadly => {
-                let value = if let Task::Alter(value) = self.task { value.to_string() } else { "soon".to_string() };
-                let configs = vec![AlterableConfig { name: KEY, config_operation: 0, value: Some(&value) }];
-                let resource = AlterConfigsResource { resource_type: TOPIC_RESOURCE, resource_name: &name, configs };
-                let request = IncrementalAlterConfigsRequest { resources: vec![resource], ..Default::default() };
-                connection.send(
-                    context,
-                    connection.api(context, ApiKey::IncrementalAlterConfigs, &ANY),
-                    &request,
-                    true,
-                );
-            }
-            Task::Delete => {
-                // As old versions name it and as new ones do: which is written, the version decides.
-                let topics = vec![DeleteTopicState { name: Some(&name), ..Default::default() }];
-                let request = DeleteTopicsRequest { topics, topic_names: vec![&name], timeout_ms: 60_000 };
-                connection.send(context, connection.api(context, ApiKey::DeleteTopics, &ANY), &request, true);
-            }
-            Task::List => {
-                let names = context.history.admin().names();
-                let topic = |name| MetadataRequestTopic { name: Some(name), ..Default::default() };
-                let topics = Some(names.iter().map(|name| topic(name.as_str())).collect());
-                let request = MetadataRequest { topics, allow_auto_topic_creation: false, ..Default::default() };
-                connection.send(context, connection.api(context, ApiKey::Metadata, &LOOKS_ONLY), &request, true);
-                self.asked = names;
-            }
-            Task::Describe => {
-                let names = context.history.admin().altered();
-                let resource = |name| DescribeConfigsResource {
-                    resource_type: TOPIC_RESOURCE,
-                    resource_name: name,
-                    configuration_keys: Some(vec![KEY]),
-                };
-                let resources = names.iter().map(|name| resource(name.as_str())).collect();
-                let request = DescribeConfigsRequest { resources, ..Default::default() };
-                connection.send(context, connection.api(context, ApiKey::DescribeConfigs, &ANY), &request, true);
-                self.asked = names;
-            }
-        }
-    }
-
-    fn take_answer(&mut self, context: &mut ClientContext<'_>, version: i16, body: &[u8]) -> Result<(), DecodeError> {
+    fn judge(&mut self, context: &mut ClientContext<'_>, version: i16, body: &[u8]) -> Result<(), DecodeError> {
         let decoder = &mut Decoder::new(body);
         self.is_open = false;
         match self.task {
@@ -198,7 +137,9 @@ impl Admin {
                     let violation = context.history.admin().described(result.resource_name, value);
                     violation.into_iter().for_each(|violation| context.history.violate(violation));
                 }
-                self.is_done = context.is_calm;
+                if context.is_calm {
+                    self.link.leave();
+                }
                 self.task = Task::List;
             }
         }
@@ -272,6 +213,83 @@ impl Admin {
             }
         };
     }
+}
+
+impl Dialogue for Admin {
+    fn link(&self) -> &Link {
+        &self.link
+    }
+
+    fn link_mut(&mut self) -> &mut Link {
+        &mut self.link
+    }
+
+    fn ask(&mut self, context: &mut ClientContext<'_>, connection: &mut ClientConnection) {
+        let name = self.name();
+        self.is_open = !matches!(self.task, Task::List | Task::Describe);
+        match self.task {
+            Task::Create | Task::Validate => {
+                let api = connection.api(context, ApiKey::CreateTopics, &ANY);
+                // Some leave the numbers to the broker (KIP-464).
+                let count: i16 = if self.topic.is_multiple_of(2) || api.1 < DEFAULTS_FROM { 1 } else { -1 };
+                let topic = CreatableTopic {
+                    name: &name,
+                    num_partitions: count.into(),
+                    replication_factor: count,
+                    ..Default::default()
+                };
+                let validate_only = self.task == Task::Validate;
+                let request = CreateTopicsRequest { topics: vec![topic], validate_only, ..Default::default() };
+                connection.send(context, api, &request, true);
+            }
+            Task::Alter(_) | Task::AlterBadly => {
+                let value = if let Task::Alter(value) = self.task { value.to_string() } else { "soon".to_string() };
+                let configs = vec![AlterableConfig { name: KEY, config_operation: 0, value: Some(&value) }];
+                let resource = AlterConfigsResource { resource_type: TOPIC_RESOURCE, resource_name: &name, configs };
+                let request = IncrementalAlterConfigsRequest { resources: vec![resource], ..Default::default() };
+                connection.send(
+                    context,
+                    connection.api(context, ApiKey::IncrementalAlterConfigs, &ANY),
+                    &request,
+                    true,
+                );
+            }
+            Task::Delete => {
+                // As old versions name it and as new ones do: which is written, the version decides.
+                let topics = vec![DeleteTopicState { name: Some(&name), ..Default::default() }];
+                let request = DeleteTopicsRequest { topics, topic_names: vec![&name], timeout_ms: 60_000 };
+                connection.send(context, connection.api(context, ApiKey::DeleteTopics, &ANY), &request, true);
+            }
+            Task::List => {
+                let names = context.history.admin().names();
+                let topic = |name| MetadataRequestTopic { name: Some(name), ..Default::default() };
+                let topics = Some(names.iter().map(|name| topic(name.as_str())).collect());
+                let request = MetadataRequest { topics, allow_auto_topic_creation: false, ..Default::default() };
+                connection.send(context, connection.api(context, ApiKey::Metadata, &LOOKS_ONLY), &request, true);
+                self.asked = names;
+            }
+            Task::Describe => {
+                let names = context.history.admin().altered();
+                let resource = |name| DescribeConfigsResource {
+                    resource_type: TOPIC_RESOURCE,
+                    resource_name: name,
+                    configuration_keys: Some(vec![KEY]),
+                };
+                let resources = names.iter().map(|name| resource(name.as_str())).collect();
+                let request = DescribeConfigsRequest { resources, ..Default::default() };
+                connection.send(context, connection.api(context, ApiKey::DescribeConfigs, &ANY), &request, true);
+                self.asked = names;
+            }
+        }
+    }
+
+    fn take_answer(&mut self, context: &mut ClientContext<'_>, version: i16, body: &[u8]) -> Result<(), DecodeError> {
+        let judged = self.judge(context, version, body);
+        if self.task == Task::List {
+            self.link.retry(context);
+        }
+        judged
+    }
 
     /// What became of a change whose answer was lost nobody knows, nor when it happens.
     fn connection_lost(&mut self, context: &mut ClientContext<'_>) {
@@ -286,56 +304,8 @@ impl Admin {
             }
         }
     }
-}
 
-impl Client for Admin {
-    fn step(&mut self, context: &mut ClientContext<'_>) -> Option<Instant> {
-        if self.is_done {
-            return None;
-        }
-        let beginning = self.link.begin(context, false);
-        if beginning.was_lost {
-            self.connection_lost(context);
-        }
-        if let Next::Rest(at) = beginning.next {
-            return Some(at);
-        }
-        loop {
-            if let Some(mut connection) = self.link.take_idle(context) {
-                self.ask(context, &mut connection);
-                self.link.give_back(connection);
-            }
-            match self.link.pump(context, false) {
-                LinkNews::Answer(_, _, version, body) => {
-                    if self.take_answer(context, version, &body).is_err() {
-                        context.history.violate(Violation::UnreadableAnswer { client: self.profile.client });
-                    }
-                    if self.is_done {
-                        self.link.close();
-                        return None;
-                    }
-                    if matches!(self.task, Task::List) {
-                        self.link.retry(context);
-                    }
-                }
-                LinkNews::Rest(at) => return at,
-                LinkNews::Lost(at) => {
-                    self.connection_lost(context);
-                    return Some(at);
-                }
-            }
-        }
-    }
-
-    fn is_done(&self) -> bool {
-        self.is_done
-    }
-
-    fn waits_since(&self) -> Option<Instant> {
-        self.link.waits_since()
-    }
-
-    fn waits_for(&self) -> String {
+    fn is_at(&self) -> String {
         format!("admin {} is at {:?} of topic {}", self.profile.client, self.task, self.topic)
     }
 }

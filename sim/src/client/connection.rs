@@ -3,6 +3,7 @@
 //! It must not know what a request asks. That answers come in order, once each, is checked here, where they are seen.
 
 use std::collections::VecDeque;
+use std::net::{IpAddr, SocketAddr};
 use std::ops::RangeInclusive;
 
 use klamm::protocol::header::decode_response_header;
@@ -13,7 +14,8 @@ use super::versions::one_of;
 use super::{ClientContext, versions};
 use crate::checker::Violation;
 use crate::client_socket::ClientSocket;
-use crate::keyed::{Key, Site};
+use crate::keyed::{Draw, Key, Site};
+use crate::plan::INNER_PORT;
 
 /// The most bytes that one read takes.
 const READ_BYTES: usize = 4 << 10;
@@ -61,14 +63,38 @@ pub(crate) struct ClientConnection {
 }
 
 impl ClientConnection {
-    /// Starts to connect. The identity names client and attempt for chance.
+    /// Starts to connect. The identity names client and attempt for chance. Some come by IPv6.
     pub(crate) fn open(client: u32, attempt: u32, context: &ClientContext<'_>) -> ClientConnection {
-        let identity = u64::from(client) << 32 | u64::from(attempt);
-        let host = [10, 0, u8::try_from(client >> 8 & 0xff).unwrap_or(0), u8::try_from(client & 0xff).unwrap_or(0)];
+        let draw = context.world.value(Site::FirstCorrelationId, identity(client, attempt));
+        let from = if draw.part(1).below(8) == 0 {
+            IpAddr::from([0xfd00, 0, 0, 0, 0, 0, low_bits(client >> 16), low_bits(client)])
+        } else {
+            let [_, _, high, low] = client.to_be_bytes();
+            IpAddr::from([10, 0, high, low])
+        };
+        ClientConnection::between(from, context.broker, (client, attempt), draw, context)
+    }
+
+    /// The same by the listener of operators, from an address that no other connection comes from.
+    pub(crate) fn open_inner(client: u32, attempt: u32, context: &ClientContext<'_>) -> ClientConnection {
+        let draw = context.world.value(Site::FirstCorrelationId, identity(client, attempt));
+        let from =
+            [0xfd01, 0, 0, 0, low_bits(client >> 16), low_bits(client), low_bits(attempt >> 16), low_bits(attempt)];
+        let to = SocketAddr::new(context.broker.ip(), INNER_PORT);
+        ClientConnection::between(IpAddr::from(from), to, (client, attempt), draw, context)
+    }
+
+    fn between(
+        from: IpAddr,
+        to: SocketAddr,
+        (client, attempt): (u32, u32),
+        draw: Draw,
+        context: &ClientContext<'_>,
+    ) -> ClientConnection {
+        let identity = identity(client, attempt);
         let port = 1_024 + u16::try_from(attempt % 60_000).unwrap_or(0);
-        let socket = context.world.connect(identity, (host, port).into(), context.broker);
+        let socket = context.world.connect(identity, SocketAddr::new(from, port), to);
         // No two connections use the same numbers, so that an answer that went astray is recognised. Some begin where the numbers wrap.
-        let draw = context.world.value(Site::FirstCorrelationId, identity);
         let near_end = draw.part(0).below(8) == 0;
         let first = if near_end { i32::MAX - 2 } else { i32::try_from(draw.below(1 << 30)).unwrap_or(1) };
         ClientConnection {
@@ -273,6 +299,15 @@ impl ClientConnection {
         let body = frame[frame.len() - decoder.remaining()..].to_vec();
         Some(ConnectionNews::Answer(expected.correlation_id, expected.api_key, expected.version, body))
     }
+}
+
+/// How chance and the network call a connection.
+fn identity(client: u32, attempt: u32) -> u64 {
+    u64::from(client) << 32 | u64::from(attempt)
+}
+
+fn low_bits(number: u32) -> u16 {
+    u16::try_from(number & 0xffff).unwrap_or(0)
 }
 
 /// A deadline some time after now.

@@ -15,11 +15,11 @@ use klamm::protocol::messages::list_offsets::{
 };
 use klamm::protocol::messages::metadata::{MetadataRequest, MetadataRequestTopic, MetadataResponse};
 use klamm::protocol::{ApiKey, DecodeError, Decoder, Message};
-use klamm::types::Instant;
 
-use super::link::{Link, LinkNews, Next};
+use super::dialogue::Dialogue;
+use super::link::Link;
 use super::versions::ANY;
-use super::{Client, ClientConnection, ClientContext, Habits};
+use super::{ClientConnection, ClientContext, Habits};
 use crate::checker::Violation;
 use crate::keyed::Site;
 
@@ -74,7 +74,6 @@ pub(crate) struct Deleter {
     asked_in: u32,
     known_starts: BTreeMap<i32, i64>,
     rounds_left: u32,
-    is_done: bool,
 }
 
 impl Deleter {
@@ -90,8 +89,86 @@ impl Deleter {
             asked_in: 0,
             known_starts: BTreeMap::new(),
             rounds_left: profile.rounds,
-            is_done: false,
         }
+    }
+
+    fn ask_offsets(&self, context: &ClientContext<'_>, connection: &mut ClientConnection, timestamp: i64) {
+        let partition = |index: &i32| ListOffsetsPartition { partition_index: *index, timestamp, ..Default::default() };
+        let topics =
+            vec![ListOffsetsTopic { name: self.topic, partitions: self.partitions.iter().map(partition).collect() }];
+        let request = ListOffsetsRequest { replica_id: -1, topics, ..Default::default() };
+        connection.send(context, connection.api(context, ApiKey::ListOffsets, &ANY), &request, true);
+    }
+
+    /// A log begins where it was said to begin, or later.
+    fn check_start(&self, context: &mut ClientContext<'_>, partition: i32, found: i64) {
+        if let Some(told) = self.known_starts.get(&partition).filter(|told| found < **told) {
+            context.history.violate(Violation::DeletedBack { partition, told: *told, found });
+        }
+    }
+
+    fn take_deleted(
+        &mut self,
+        context: &mut ClientContext<'_>,
+        (partition, offset): (i32, i64),
+        error: ErrorCode,
+        start: i64,
+    ) {
+        self.task = Task::Starts;
+        if error != ErrorCode::None {
+            return;
+        }
+        if offset >= BEYOND || start < offset {
+            return context.history.violate(Violation::DeletedOtherwise { partition, offset, start });
+        }
+        // What an earlier start of the broker has said holds no more, unless it was stopped in order.
+        if self.asked_in == context.boot {
+            context.history.deleted().told(partition, start);
+            if start > 0 {
+                self.task = Task::LookBefore { partition, start };
+            }
+        }
+    }
+
+    /// Which records go next: some at the start of a partition; now and then more than there are.
+    fn choose(&mut self, context: &ClientContext<'_>) {
+        self.task = Task::Metadata;
+        let draw = context.world.value(Site::ClientAction, u64::from(self.profile.client));
+        self.link.pause(context, draw.part(0).between(1, PACE_NS_MAX));
+        if self.rounds_left == 0 {
+            self.link.leave();
+            return;
+        }
+        let count = u64::try_from(self.partitions.len()).unwrap_or(0);
+        let Some(partition) = self.partitions.get(usize::try_from(draw.part(1).below(count)).unwrap_or(0)) else {
+            return;
+        };
+        let Some((start, end)) = self.starts.get(partition).zip(self.ends.get(partition)) else { return };
+        self.rounds_left -= 1;
+        let some = i64::try_from(draw.part(2).below(u64::try_from(end - start).unwrap_or(0) + 1)).unwrap_or(0);
+        let offset = if draw.part(3).below(6) == 0 { BEYOND } else { start + some };
+        self.task = Task::Delete { partition: *partition, offset };
+    }
+}
+
+/// What ListOffsets says of each partition that it could look at.
+fn offsets_in(response: &ListOffsetsResponse<'_>) -> BTreeMap<i32, i64> {
+    let listed = response.topics.iter().flat_map(|topic| &topic.partitions);
+    let known = listed.filter(|listed| listed.error_code == ErrorCode::None.code());
+    known.map(|listed| (listed.partition_index, listed.offset)).collect()
+}
+
+impl Dialogue for Deleter {
+    fn link(&self) -> &Link {
+        &self.link
+    }
+
+    fn link_mut(&mut self) -> &mut Link {
+        &mut self.link
+    }
+
+    fn stays_when_calm(&self) -> bool {
+        false
     }
 
     fn ask(&mut self, context: &mut ClientContext<'_>, connection: &mut ClientConnection) {
@@ -127,14 +204,6 @@ impl Deleter {
                 connection.send(context, connection.api(context, ApiKey::Fetch, &BY_NAME), &request, true);
             }
         }
-    }
-
-    fn ask_offsets(&self, context: &ClientContext<'_>, connection: &mut ClientConnection, timestamp: i64) {
-        let partition = |index: &i32| ListOffsetsPartition { partition_index: *index, timestamp, ..Default::default() };
-        let topics =
-            vec![ListOffsetsTopic { name: self.topic, partitions: self.partitions.iter().map(partition).collect() }];
-        let request = ListOffsetsRequest { replica_id: -1, topics, ..Default::default() };
-        connection.send(context, connection.api(context, ApiKey::ListOffsets, &ANY), &request, true);
     }
 
     fn take_answer(&mut self, context: &mut ClientContext<'_>, version: i16, body: &[u8]) -> Result<(), DecodeError> {
@@ -182,114 +251,11 @@ impl Deleter {
         Ok(())
     }
 
-    /// A log begins where it was said to begin, or later.
-    fn check_start(&self, context: &mut ClientContext<'_>, partition: i32, found: i64) {
-        if let Some(told) = self.known_starts.get(&partition).filter(|told| found < **told) {
-            context.history.violate(Violation::DeletedBack { partition, told: *told, found });
-        }
-    }
-
-    fn take_deleted(
-        &mut self,
-        context: &mut ClientContext<'_>,
-        (partition, offset): (i32, i64),
-        error: ErrorCode,
-        start: i64,
-    ) {
-        self.task = Task::Starts;
-        if error != ErrorCode::None {
-            return;
-        }
-        if offset >= BEYOND || start < offset {
-            return context.history.violate(Violation::DeletedOtherwise { partition, offset, start });
-        }
-        // What an earlier start of the broker has said holds no more, unless it was stopped in order.
-        if self.asked_in == context.boot {
-            context.history.deleted().told(partition, start);
-            if start > 0 {
-                self.task = Task::LookBefore { partition, start };
-            }
-        }
-    }
-
-    /// Which records go next: some at the start of a partition; now and then more than there are.
-    fn choose(&mut self, context: &ClientContext<'_>) {
+    fn connection_lost(&mut self, _: &mut ClientContext<'_>) {
         self.task = Task::Metadata;
-        let draw = context.world.value(Site::ClientAction, u64::from(self.profile.client));
-        self.link.pause(context, draw.part(0).between(1, PACE_NS_MAX));
-        if self.rounds_left == 0 {
-            self.is_done = true;
-            return;
-        }
-        let count = u64::try_from(self.partitions.len()).unwrap_or(0);
-        let Some(partition) = self.partitions.get(usize::try_from(draw.part(1).below(count)).unwrap_or(0)) else {
-            return;
-        };
-        let Some((start, end)) = self.starts.get(partition).zip(self.ends.get(partition)) else { return };
-        self.rounds_left -= 1;
-        let some = i64::try_from(draw.part(2).below(u64::try_from(end - start).unwrap_or(0) + 1)).unwrap_or(0);
-        let offset = if draw.part(3).below(6) == 0 { BEYOND } else { start + some };
-        self.task = Task::Delete { partition: *partition, offset };
-    }
-}
-
-/// What ListOffsets says of each partition that it could look at.
-fn offsets_in(response: &ListOffsetsResponse<'_>) -> BTreeMap<i32, i64> {
-    let listed = response.topics.iter().flat_map(|topic| &topic.partitions);
-    let known = listed.filter(|listed| listed.error_code == ErrorCode::None.code());
-    known.map(|listed| (listed.partition_index, listed.offset)).collect()
-}
-
-impl Client for Deleter {
-    fn step(&mut self, context: &mut ClientContext<'_>) -> Option<Instant> {
-        if context.is_calm && self.link.outstanding() == 0 {
-            self.is_done = true;
-        }
-        if self.is_done {
-            self.link.close();
-            return None;
-        }
-        let beginning = self.link.begin(context, false);
-        if beginning.was_lost {
-            self.task = Task::Metadata;
-        }
-        if let Next::Rest(at) = beginning.next {
-            return Some(at);
-        }
-        loop {
-            if let Some(mut connection) = self.link.take_idle(context) {
-                self.ask(context, &mut connection);
-                self.link.give_back(connection);
-            }
-            match self.link.pump(context, false) {
-                LinkNews::Answer(_, _, version, body) => {
-                    if self.take_answer(context, version, &body).is_err() {
-                        context.history.violate(Violation::UnreadableAnswer { client: self.profile.client });
-                    }
-                    if self.is_done || context.is_calm {
-                        self.is_done = true;
-                        self.link.close();
-                        return None;
-                    }
-                }
-                LinkNews::Rest(at) => return at,
-                LinkNews::Lost(at) => {
-                    self.task = Task::Metadata;
-                    return Some(at);
-                }
-            }
-        }
     }
 
-    fn is_done(&self) -> bool {
-        self.is_done
-    }
-
-    fn waits_since(&self) -> Option<Instant> {
-        self.link.waits_since()
-    }
-
-    fn waits_for(&self) -> String {
+    fn is_at(&self) -> String {
         format!("deleter {} is at {:?}", self.profile.client, self.task)
     }
 }

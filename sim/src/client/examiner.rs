@@ -3,12 +3,12 @@
 //! It has topics and groups of its own and one request open at a time, so that every answer is determined. It is silent for good as soon as
 //! something may be lost that it does not know of: an answer, or what the broker had not synced. It must not know what a right answer is.
 
-use klamm::protocol::{ApiKey, Message};
-use klamm::types::Instant;
+use klamm::protocol::{ApiKey, DecodeError, Message};
 
-use super::link::{Link, LinkNews, Next};
+use super::dialogue::Dialogue;
+use super::link::Link;
 use super::questions::Asker;
-use super::{Client, ClientConnection, ClientContext, Habits};
+use super::{ClientConnection, ClientContext, Habits};
 use crate::checker::Violation;
 use crate::keyed::Site;
 use crate::reference::{ReferenceBroker, encoded};
@@ -37,7 +37,6 @@ pub(crate) struct Examiner {
     questions_left: u32,
     /// The start of the broker that it knows.
     boot: Option<u32>,
-    is_done: bool,
 }
 
 impl Examiner {
@@ -50,30 +49,7 @@ impl Examiner {
             asked: None,
             questions_left: profile.questions,
             boot: None,
-            is_done: false,
         }
-    }
-
-    fn ask(&mut self, context: &ClientContext<'_>, connection: &mut ClientConnection) {
-        let draw = context.world.value(Site::ClientAction, u64::from(self.profile.client));
-        let mut question = Question { context, connection, asked: None };
-        self.asker.ask(draw, &self.reference, &mut question);
-        self.asked = question.asked;
-        self.questions_left = self.questions_left.saturating_sub(1);
-    }
-
-    fn take_answer(&mut self, context: &mut ClientContext<'_>, body: &[u8]) {
-        let Some(Asked { api_key, version, body: request }) = self.asked.take() else { return };
-        if let Err(difference) = self.reference.judge((api_key, version), &request, body) {
-            context.history.violate(Violation::NotAsReference { api: api_key.name(), version, difference });
-        }
-        self.is_done |= self.questions_left == 0;
-    }
-
-    /// Whether something may be lost, or refused, for reasons that a reference broker does not have.
-    fn is_in_doubt(&mut self, context: &ClientContext<'_>, has_lost_answer: bool) -> bool {
-        let boot = *self.boot.get_or_insert(context.boot);
-        boot != context.boot || context.is_draining || !context.is_machine_sound || has_lost_answer
     }
 }
 
@@ -91,49 +67,53 @@ impl Question<'_, '_> {
     }
 }
 
-impl Client for Examiner {
-    fn step(&mut self, context: &mut ClientContext<'_>) -> Option<Instant> {
-        if self.is_done {
-            return None;
-        }
-        let beginning = self.link.begin(context, true);
-        if self.is_in_doubt(context, beginning.was_lost && self.asked.is_some()) {
-            self.is_done = true;
-            self.link.close();
-            return None;
-        }
-        if let Next::Rest(at) = beginning.next {
-            return Some(at);
-        }
-        loop {
-            if let Some(mut connection) = self.link.take_idle(context) {
-                self.ask(context, &mut connection);
-                self.link.give_back(connection);
-            }
-            match self.link.pump(context, true) {
-                LinkNews::Answer(_, _, _, body) => self.take_answer(context, &body),
-                LinkNews::Rest(at) => return at,
-                LinkNews::Lost(at) => {
-                    self.is_done |= self.asked.is_some();
-                    return Some(at);
-                }
-            }
-            if self.is_done {
-                self.link.close();
-                return None;
-            }
+impl Dialogue for Examiner {
+    fn link(&self) -> &Link {
+        &self.link
+    }
+
+    fn link_mut(&mut self) -> &mut Link {
+        &mut self.link
+    }
+
+    /// Something may be lost, or refused, for reasons that a reference broker does not have.
+    fn look_about(&mut self, context: &mut ClientContext<'_>) {
+        let boot = *self.boot.get_or_insert(context.boot);
+        if boot != context.boot || context.is_draining || !context.is_machine_sound {
+            self.link.leave();
         }
     }
 
-    fn is_done(&self) -> bool {
-        self.is_done
+    fn may_wait(&self) -> bool {
+        true
     }
 
-    fn waits_since(&self) -> Option<Instant> {
-        self.link.waits_since()
+    fn ask(&mut self, context: &mut ClientContext<'_>, connection: &mut ClientConnection) {
+        let draw = context.world.value(Site::ClientAction, u64::from(self.profile.client));
+        let mut question = Question { context, connection, asked: None };
+        self.asker.ask(draw, &self.reference, &mut question);
+        self.asked = question.asked;
+        self.questions_left = self.questions_left.saturating_sub(1);
     }
 
-    fn waits_for(&self) -> String {
+    fn take_answer(&mut self, context: &mut ClientContext<'_>, _: i16, body: &[u8]) -> Result<(), DecodeError> {
+        let Some(Asked { api_key, version, body: request }) = self.asked.take() else { return Ok(()) };
+        if let Err(difference) = self.reference.judge((api_key, version), &request, body) {
+            context.history.violate(Violation::NotAsReference { api: api_key.name(), version, difference });
+        }
+        if self.questions_left == 0 {
+            self.link.leave();
+        }
+        Ok(())
+    }
+
+    fn connection_lost(&mut self, _: &mut ClientContext<'_>) {
+        if self.asked.is_some() {
+            self.link.leave();
+        }
+    }
+
+    fn is_at(&self) -> String {
         let asked = self.asked.as_ref().map(|asked| format!("{} version {}", asked.api_key, asked.version));
         let open = asked.unwrap_or_else(|| "nothing".to_string());
         format!("examiner {}: {} questions left, {open} is open", self.profile.client, self.questions_left)

@@ -15,6 +15,15 @@ use crate::keyed::{Draw, Site};
 const MILLISECOND: u64 = 1_000_000;
 /// So many of the kinds of rubbish are nothing that a broker takes.
 const NONSENSE_KINDS: u64 = 6;
+/// How others begin to speak.
+const GREETINGS: [&[u8]; 6] = [
+    b"GET /metrics HTTP/1.1\r\nHost: klamm\r\n\r\n",
+    b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+    b"SSH-2.0-OpenSSH_9.7\r\n",
+    b"PROXY TCP4 10.0.0.1 10.1.0.1 56324 9092\r\n",
+    &[0x0d, 0x0a, 0x0d, 0x0a, 0, 0x0d, 0x0a, b'Q', b'U', b'I', b'T', 0x0a],
+    &[0x80, 0x2e, 1, 3, 1, 0, 0x15, 0, 0, 0, 0x10, 1, 0, 0x80],
+];
 /// Where nothing is wrong, a broker closes the connection of one who sends such a thing within so much time.
 const CLOSED_WITHIN_NS: u64 = 100 * MILLISECOND;
 /// The largest frame that the broker takes, which is also all that it may hold where that is bounded.
@@ -110,7 +119,7 @@ fn rubbish(draw: Draw) -> (Vec<u8>, bool) {
         2 => frame(0, &[]),
         3 => frame(10, &[0x7f, 0xff, 0, 0, 0, 0, 0, 1, 0xff, 0xff]),
         4 => vec![0x16, 3, 1, 2, 0, 1, 0, 1, 0xfc, 3, 3, 9, 9, 9],
-        5 => b"GET /metrics HTTP/1.1\r\nHost: klamm\r\n\r\n".to_vec(),
+        5 => one_of(draw.part(2), &GREETINGS).to_vec(),
         6 => frame(100, &[0, 18, 0, 3]),
         7 => vec![0; draw.part(2).below(4) as usize],
         8 => (0..draw.part(2).below(60)).map(|index| draw.part(3 + index).below(256) as u8).collect(),
@@ -124,6 +133,10 @@ fn rubbish(draw: Draw) -> (Vec<u8>, bool) {
         }
     };
     (bytes, kind < NONSENSE_KINDS)
+}
+
+fn one_of<'a>(draw: Draw, choices: &[&'a [u8]]) -> &'a [u8] {
+    choices.get(usize::try_from(draw.below(choices.len() as u64)).unwrap_or(0)).copied().unwrap_or_default()
 }
 
 /// A frame that does not come to its end: it holds what `queued.max.request.bytes` allows until its sender leaves.

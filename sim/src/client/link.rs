@@ -20,6 +20,9 @@ pub(crate) struct Link {
     retry_at: Option<Instant>,
     /// A request was sent in this step.
     has_asked: bool,
+    is_left: bool,
+    /// It comes in where operators do.
+    is_inner: bool,
 }
 
 /// How a step of a client begins.
@@ -53,7 +56,21 @@ pub(crate) enum LinkNews {
 
 impl Link {
     pub(crate) fn new(client: u32, habits: Habits) -> Link {
-        Link { client, habits, connection: None, attempt: 0, retry_at: None, has_asked: false }
+        Link {
+            client,
+            habits,
+            connection: None,
+            attempt: 0,
+            retry_at: None,
+            has_asked: false,
+            is_left: false,
+            is_inner: false,
+        }
+    }
+
+    /// The same by the listener of operators, each time from another address.
+    pub(crate) fn by_inner_listener(self) -> Link {
+        Link { is_inner: true, ..self }
     }
 
     /// Begins a step: gives up a connection that is not worth waiting for, follows a whim, connects. A client that `may_wait` is patient.
@@ -89,7 +106,10 @@ impl Link {
             return Beginning { was_lost, next: Next::Rest(at) };
         }
         self.attempt += 1;
-        self.connection = Some(ClientConnection::open(self.client, self.attempt, context));
+        self.connection = Some(match self.is_inner {
+            true => ClientConnection::open_inner(self.client, self.attempt, context),
+            false => ClientConnection::open(self.client, self.attempt, context),
+        });
         Beginning { was_lost, next: Next::WorkAnew }
     }
 
@@ -161,9 +181,25 @@ impl Link {
         self.connection.as_ref().is_some_and(ClientConnection::is_half_closed)
     }
 
-    /// Closes it: the client is done.
+    /// Closes it: nothing is to be done for now.
     pub(crate) fn close(&mut self) {
         self.connection = None;
+    }
+
+    /// Closes it: the client is done.
+    pub(crate) fn leave(&mut self) {
+        self.close();
+        self.is_left = true;
+    }
+
+    /// Whether the client has left.
+    pub(crate) fn is_left(&self) -> bool {
+        self.is_left
+    }
+
+    /// The number of the client.
+    pub(crate) fn client(&self) -> u32 {
+        self.client
     }
 
     /// Whether everything that was queued is on its way.

@@ -5,16 +5,21 @@
 mod admin; // creates, alters and deletes topics
 mod connection; // frames over one simulated socket
 mod consumer; // reads everything, again and again
+mod crowd; // many connections of one peer
 mod deleter; // has records deleted
+mod dialogue; // asks one thing at a time
+mod epoch_teller; // tells which epoch it has read last
 mod examiner; // knows what it must be told
 mod garbage; // sends what no client should send
 mod group_member; // joins, commits, leaves
 mod habits; // how a client treats its connection
 mod link; // a connection at a time, made anew when it is gone
+mod operator; // changes the configuration of the broker
 mod questions; // what an examiner asks
 mod producer; // writes values that tell who wrote them
 mod renewer; // makes a topic anew under its name
 mod seeker; // looks records up by their time
+mod session_keeper; // keeps fetch sessions and misuses them
 mod slow_reader; // asks for much and takes its time to read it
 mod tuner; // changes the topic that others use
 mod value; // what a record says
@@ -27,14 +32,18 @@ pub use value::Value;
 pub(crate) use admin::{Admin, AdminProfile};
 pub(crate) use connection::{ClientConnection, ConnectionNews};
 pub(crate) use consumer::{Consumer, ConsumerProfile};
+pub(crate) use crowd::{Crowd, CrowdProfile};
 pub(crate) use deleter::{Deleter, DeleterProfile};
+pub(crate) use epoch_teller::{EpochTeller, EpochTellerProfile};
 pub(crate) use examiner::{Examiner, ExaminerProfile};
 pub(crate) use garbage::Garbage;
 pub(crate) use group_member::{GroupMember, GroupMemberProfile};
 pub(crate) use habits::Habits;
+pub(crate) use operator::{Operator, OperatorProfile};
 pub(crate) use producer::{Producer, ProducerProfile};
 pub(crate) use renewer::{Renewer, RenewerProfile};
 pub(crate) use seeker::Seeker;
+pub(crate) use session_keeper::{SessionKeeper, SessionKeeperProfile};
 pub(crate) use slow_reader::{SlowReader, SlowReaderProfile};
 pub(crate) use tuner::{Tuner, TunerProfile};
 pub(crate) use vanisher::{Vanisher, VanisherProfile};

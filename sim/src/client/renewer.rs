@@ -12,11 +12,12 @@ use klamm::protocol::messages::fetch::{FetchPartition, FetchRequest, FetchRespon
 use klamm::protocol::messages::produce::{PartitionProduceData, ProduceRequest, ProduceResponse, TopicProduceData};
 use klamm::protocol::{ApiKey, DecodeError, Decoder, Message, RecordsField};
 use klamm::record::{BatchIterator, RecordBatchBuilder};
-use klamm::types::{Instant, TopicId};
+use klamm::types::TopicId;
 
-use super::link::{Link, LinkNews, Next};
+use super::dialogue::Dialogue;
+use super::link::Link;
 use super::versions::ANY;
-use super::{Client, ClientConnection, ClientContext, Habits, Value};
+use super::{ClientConnection, ClientContext, Habits, Value};
 use crate::checker::Violation;
 use crate::keyed::Site;
 
@@ -55,6 +56,8 @@ pub(crate) struct Renewer {
     profile: RenewerProfile,
     link: Link,
     task: Task,
+    /// A request has no answer yet.
+    is_open: bool,
     /// Counts the names.
     name: u32,
     id: Option<TopicId>,
@@ -67,7 +70,6 @@ pub(crate) struct Renewer {
     unknown: BTreeSet<Value>,
     next_value: u32,
     rounds_left: u32,
-    is_done: bool,
 }
 
 impl Renewer {
@@ -76,6 +78,7 @@ impl Renewer {
             profile,
             link: Link::new(profile.client, profile.habits),
             task: Task::Create,
+            is_open: false,
             name: 0,
             id: None,
             former_id: None,
@@ -84,45 +87,11 @@ impl Renewer {
             unknown: BTreeSet::new(),
             next_value: 0,
             rounds_left: profile.rounds,
-            is_done: false,
         }
     }
 
     fn topic(&self) -> String {
         format!("renewed-{}-{}", self.profile.client, self.name)
-    }
-
-    fn ask(&self, context: &ClientContext<'_>, connection: &mut ClientConnection) {
-        let name = self.topic();
-        match self.task {
-            Task::Create => {
-                let topic =
-                    CreatableTopic { name: &name, num_partitions: 1, replication_factor: 1, ..Default::default() };
-                let request = CreateTopicsRequest { topics: vec![topic], timeout_ms: TIMEOUT_MS, ..Default::default() };
-                connection.send(context, connection.api(context, ApiKey::CreateTopics, &TELLS_ID), &request, true);
-            }
-            Task::Produce(value) => {
-                let mut builder = RecordBatchBuilder::new();
-                let bytes = value.to_bytes();
-                builder.append(context.world.now().wall.0, None, Some(&bytes)).expect("a small batch can be built");
-                let bytes = builder.build().expect("a small batch can be built");
-                let partition_data = vec![PartitionProduceData { index: 0, records: RecordsField::Bytes(&bytes) }];
-                let topic = TopicProduceData { name: &name, partition_data, ..Default::default() };
-                let request =
-                    ProduceRequest { acks: -1, timeout_ms: TIMEOUT_MS, topic_data: vec![topic], ..Default::default() };
-                connection.send(context, connection.api(context, ApiKey::Produce, &BY_NAME), &request, true);
-            }
-            Task::Read(from) => self.ask_records(context, connection, (&name, TopicId::ZERO, from), &BY_NAME),
-            Task::ReadFormer => {
-                self.ask_records(context, connection, ("", self.former_id.unwrap_or_default(), 0), &BY_ID);
-            }
-            Task::Delete => {
-                // As old versions name it and as new ones do: which is written, the version decides.
-                let topics = vec![DeleteTopicState { name: Some(&name), ..Default::default() }];
-                let request = DeleteTopicsRequest { topics, topic_names: vec![&name], timeout_ms: TIMEOUT_MS };
-                connection.send(context, connection.api(context, ApiKey::DeleteTopics, &ANY), &request, true);
-            }
-        }
     }
 
     fn ask_records(
@@ -136,48 +105,6 @@ impl Renewer {
         let topics = vec![FetchTopic { topic, topic_id, partitions }];
         let request = FetchRequest { max_bytes: BYTES_MAX, session_epoch: -1, topics, ..Default::default() };
         connection.send(context, connection.api(context, ApiKey::Fetch, will_do), &request, true);
-    }
-
-    fn take_answer(&mut self, context: &mut ClientContext<'_>, version: i16, body: &[u8]) -> Result<(), DecodeError> {
-        let decoder = &mut Decoder::new(body);
-        match self.task {
-            Task::Create => {
-                let response = CreateTopicsResponse::decode(decoder, version)?;
-                let topic = response.topics.first().filter(|topic| topic.error_code == ErrorCode::None.code());
-                self.id = topic.map(|topic| topic.topic_id);
-                self.acknowledged.clear();
-                if self.id.is_some() { self.go_on(context) } else { self.give_name_up(context) }
-            }
-            Task::Produce(value) => {
-                let response = ProduceResponse::decode(decoder, version)?;
-                let outcome = response.responses.first().and_then(|topic| topic.partition_responses.first());
-                match outcome.filter(|outcome| outcome.error_code == ErrorCode::None.code()) {
-                    Some(outcome) => drop(self.acknowledged.insert(outcome.base_offset, value)),
-                    None => drop(self.unknown.insert(value)),
-                }
-                self.go_on(context);
-            }
-            Task::Read(_) => self.take_records(context, &FetchResponse::decode(decoder, version)?),
-            Task::Delete => {
-                let response = DeleteTopicsResponse::decode(decoder, version)?;
-                let error = response.responses.first().map_or(-1, |topic| topic.error_code);
-                if error == ErrorCode::None.code() {
-                    self.former_id = self.id.take();
-                    self.task = Task::ReadFormer;
-                } else {
-                    self.give_name_up(context);
-                }
-            }
-            Task::ReadFormer => {
-                let response = FetchResponse::decode(decoder, version)?;
-                let data = response.responses.first().and_then(|topic| topic.partitions.first());
-                if response.error_code == 0 && data.is_some_and(|data| data.error_code == ErrorCode::None.code()) {
-                    context.history.violate(Violation::FormerTopicServed { name: self.topic() });
-                }
-                self.task = if self.id.is_some() { Task::Read(0) } else { Task::Create };
-            }
-        }
-        Ok(())
     }
 
     /// One answer brings the records of one segment at most: it reads on up to the high watermark, and judges then.
@@ -251,7 +178,7 @@ impl Renewer {
         };
     }
 
-    fn connection_lost(&mut self, context: &ClientContext<'_>) {
+    fn answer_lost(&mut self, context: &ClientContext<'_>) {
         match self.task {
             Task::Create | Task::Delete => self.give_name_up(context),
             Task::Produce(value) => {
@@ -264,60 +191,103 @@ impl Renewer {
     }
 }
 
-impl Client for Renewer {
-    fn step(&mut self, context: &mut ClientContext<'_>) -> Option<Instant> {
-        if context.is_calm && self.link.outstanding() == 0 {
-            self.is_done = true;
-        }
-        if self.is_done {
-            self.link.close();
-            return None;
-        }
-        let has_open = self.link.outstanding() > 0;
-        let beginning = self.link.begin(context, false);
-        if beginning.was_lost && has_open {
-            self.connection_lost(context);
-        }
-        if let Next::Rest(at) = beginning.next {
-            return Some(at);
-        }
-        loop {
-            if let Some(mut connection) = self.link.take_idle(context) {
-                self.ask(context, &mut connection);
-                self.link.give_back(connection);
+impl Dialogue for Renewer {
+    fn link(&self) -> &Link {
+        &self.link
+    }
+
+    fn link_mut(&mut self) -> &mut Link {
+        &mut self.link
+    }
+
+    fn stays_when_calm(&self) -> bool {
+        false
+    }
+
+    fn ask(&mut self, context: &mut ClientContext<'_>, connection: &mut ClientConnection) {
+        self.is_open = true;
+        let name = self.topic();
+        match self.task {
+            Task::Create => {
+                let topic =
+                    CreatableTopic { name: &name, num_partitions: 1, replication_factor: 1, ..Default::default() };
+                let request = CreateTopicsRequest { topics: vec![topic], timeout_ms: TIMEOUT_MS, ..Default::default() };
+                connection.send(context, connection.api(context, ApiKey::CreateTopics, &TELLS_ID), &request, true);
             }
-            let has_open = self.link.outstanding() > 0;
-            match self.link.pump(context, false) {
-                LinkNews::Answer(_, _, version, body) => {
-                    if self.take_answer(context, version, &body).is_err() {
-                        context.history.violate(Violation::UnreadableAnswer { client: self.profile.client });
-                    }
-                    if context.is_calm {
-                        self.is_done = true;
-                        self.link.close();
-                        return None;
-                    }
-                }
-                LinkNews::Rest(at) => return at,
-                LinkNews::Lost(at) => {
-                    if has_open {
-                        self.connection_lost(context);
-                    }
-                    return Some(at);
-                }
+            Task::Produce(value) => {
+                let mut builder = RecordBatchBuilder::new();
+                let bytes = value.to_bytes();
+                builder.append(context.world.now().wall.0, None, Some(&bytes)).expect("a small batch can be built");
+                let bytes = builder.build().expect("a small batch can be built");
+                let partition_data = vec![PartitionProduceData { index: 0, records: RecordsField::Bytes(&bytes) }];
+                let topic = TopicProduceData { name: &name, partition_data, ..Default::default() };
+                let request =
+                    ProduceRequest { acks: -1, timeout_ms: TIMEOUT_MS, topic_data: vec![topic], ..Default::default() };
+                connection.send(context, connection.api(context, ApiKey::Produce, &BY_NAME), &request, true);
+            }
+            Task::Read(from) => self.ask_records(context, connection, (&name, TopicId::ZERO, from), &BY_NAME),
+            Task::ReadFormer => {
+                self.ask_records(context, connection, ("", self.former_id.unwrap_or_default(), 0), &BY_ID);
+            }
+            Task::Delete => {
+                // As old versions name it and as new ones do: which is written, the version decides.
+                let topics = vec![DeleteTopicState { name: Some(&name), ..Default::default() }];
+                let request = DeleteTopicsRequest { topics, topic_names: vec![&name], timeout_ms: TIMEOUT_MS };
+                connection.send(context, connection.api(context, ApiKey::DeleteTopics, &ANY), &request, true);
             }
         }
     }
 
-    fn is_done(&self) -> bool {
-        self.is_done
+    fn take_answer(&mut self, context: &mut ClientContext<'_>, version: i16, body: &[u8]) -> Result<(), DecodeError> {
+        self.is_open = false;
+        let decoder = &mut Decoder::new(body);
+        match self.task {
+            Task::Create => {
+                let response = CreateTopicsResponse::decode(decoder, version)?;
+                let topic = response.topics.first().filter(|topic| topic.error_code == ErrorCode::None.code());
+                self.id = topic.map(|topic| topic.topic_id);
+                self.acknowledged.clear();
+                if self.id.is_some() { self.go_on(context) } else { self.give_name_up(context) }
+            }
+            Task::Produce(value) => {
+                let response = ProduceResponse::decode(decoder, version)?;
+                let outcome = response.responses.first().and_then(|topic| topic.partition_responses.first());
+                match outcome.filter(|outcome| outcome.error_code == ErrorCode::None.code()) {
+                    Some(outcome) => drop(self.acknowledged.insert(outcome.base_offset, value)),
+                    None => drop(self.unknown.insert(value)),
+                }
+                self.go_on(context);
+            }
+            Task::Read(_) => self.take_records(context, &FetchResponse::decode(decoder, version)?),
+            Task::Delete => {
+                let response = DeleteTopicsResponse::decode(decoder, version)?;
+                let error = response.responses.first().map_or(-1, |topic| topic.error_code);
+                if error == ErrorCode::None.code() {
+                    self.former_id = self.id.take();
+                    self.task = Task::ReadFormer;
+                } else {
+                    self.give_name_up(context);
+                }
+            }
+            Task::ReadFormer => {
+                let response = FetchResponse::decode(decoder, version)?;
+                let data = response.responses.first().and_then(|topic| topic.partitions.first());
+                if response.error_code == 0 && data.is_some_and(|data| data.error_code == ErrorCode::None.code()) {
+                    context.history.violate(Violation::FormerTopicServed { name: self.topic() });
+                }
+                self.task = if self.id.is_some() { Task::Read(0) } else { Task::Create };
+            }
+        }
+        Ok(())
     }
 
-    fn waits_since(&self) -> Option<Instant> {
-        self.link.waits_since()
+    fn connection_lost(&mut self, context: &mut ClientContext<'_>) {
+        if std::mem::take(&mut self.is_open) {
+            self.answer_lost(context);
+        }
     }
 
-    fn waits_for(&self) -> String {
+    fn is_at(&self) -> String {
         format!("renewer {} is at {:?} of {}", self.profile.client, self.task, self.topic())
     }
 }

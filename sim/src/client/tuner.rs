@@ -21,11 +21,11 @@ use klamm::protocol::messages::incremental_alter_configs::{
 };
 use klamm::protocol::messages::metadata::{MetadataRequest, MetadataRequestTopic, MetadataResponse};
 use klamm::protocol::{ApiKey, DecodeError, Decoder, Message};
-use klamm::types::Instant;
 
-use super::link::{Link, LinkNews, Next};
+use super::dialogue::Dialogue;
+use super::link::Link;
 use super::versions::ANY;
-use super::{Client, ClientConnection, ClientContext, Habits};
+use super::{ClientConnection, ClientContext, Habits};
 use crate::checker::Violation;
 use crate::keyed::{Draw, Site};
 
@@ -85,7 +85,6 @@ pub(crate) struct Tuner {
     doubtful_in: Option<u32>,
     asked_in: u32,
     rounds_left: u32,
-    is_done: bool,
 }
 
 fn one_of<T: Copy>(draw: Draw, choices: &[T]) -> Option<T> {
@@ -109,11 +108,69 @@ impl Tuner {
             doubtful_in: None,
             asked_in: 0,
             rounds_left: profile.rounds,
-            is_done: false,
         }
     }
 
-    fn ask(&mut self, context: &ClientContext<'_>, connection: &mut ClientConnection) {
+    /// Whether a change was made. If nothing is wrong, it is.
+    fn is_done_as_asked(&mut self, context: &mut ClientContext<'_>, error: Option<i16>) -> bool {
+        let error = ErrorCode::from_code(error.unwrap_or(ErrorCode::UnknownServerError.code()));
+        if error != ErrorCode::None {
+            self.known.clear();
+            if context.is_disk_sound && error != ErrorCode::RequestTimedOut {
+                context.history.violate(Violation::NotDone { name: self.topic.to_owned(), error });
+            }
+        }
+        error == ErrorCode::None && self.doubtful_in != Some(self.asked_in)
+    }
+
+    /// What was set is found as it was set, and what was set no more comes from elsewhere.
+    fn check_described(&self, context: &mut ClientContext<'_>, response: &DescribeConfigsResponse<'_>) {
+        let result = response.results.first().filter(|result| result.error_code == ErrorCode::None.code());
+        for (key, told) in self.known.iter().filter(|_| result.is_some()) {
+            let found = result.and_then(|result| result.configs.iter().find(|config| config.name == *key));
+            let value = found.filter(|found| found.config_source == TOPIC_SOURCE).and_then(|found| found.value);
+            if value != *told {
+                let (told, found) = (told.map(str::to_owned), value.map(str::to_owned));
+                context.history.violate(Violation::SettingNotAsTold { key, told, found });
+            }
+        }
+    }
+
+    /// Goes on with what is to be looked at, or with another change.
+    fn go_on(&mut self, context: &ClientContext<'_>, look: Option<Task>) {
+        let draw = context.world.value(Site::ClientAction, u64::from(self.profile.client));
+        self.link.pause(context, draw.part(0).between(1, PACE_NS_MAX));
+        if let Some(look) = look {
+            self.task = look;
+            return;
+        }
+        if self.rounds_left == 0 || context.is_calm {
+            self.link.leave();
+            return;
+        }
+        self.rounds_left -= 1;
+        let changes = (0..draw.part(1).between(0, 3)).filter_map(|number| change(draw.part(10 + number)));
+        self.task = match draw.part(2).below(8) {
+            0 if self.partitions < PARTITIONS_MAX => Task::Widen(self.partitions + 1),
+            1 | 2 => {
+                let changes: BTreeMap<_, _> = changes.filter(|(_, value)| value.is_some()).collect();
+                Task::Replace(changes.into_iter().collect())
+            }
+            _ => change(draw.part(3)).map_or(Task::Metadata, Task::Alter),
+        };
+    }
+}
+
+impl Dialogue for Tuner {
+    fn link(&self) -> &Link {
+        &self.link
+    }
+
+    fn link_mut(&mut self) -> &mut Link {
+        &mut self.link
+    }
+
+    fn ask(&mut self, context: &mut ClientContext<'_>, connection: &mut ClientConnection) {
         self.asked_in = context.boot;
         let api = |connection: &ClientConnection, api_key| connection.api(context, api_key, &ANY);
         match &self.task {
@@ -201,111 +258,15 @@ impl Tuner {
         Ok(())
     }
 
-    /// Whether a change was made. If nothing is wrong, it is.
-    fn is_done_as_asked(&mut self, context: &mut ClientContext<'_>, error: Option<i16>) -> bool {
-        let error = ErrorCode::from_code(error.unwrap_or(ErrorCode::UnknownServerError.code()));
-        if error != ErrorCode::None {
-            self.known.clear();
-            if context.is_disk_sound && error != ErrorCode::RequestTimedOut {
-                context.history.violate(Violation::NotDone { name: self.topic.to_owned(), error });
-            }
-        }
-        error == ErrorCode::None && self.doubtful_in != Some(self.asked_in)
-    }
-
-    /// What was set is found as it was set, and what was set no more comes from elsewhere.
-    fn check_described(&self, context: &mut ClientContext<'_>, response: &DescribeConfigsResponse<'_>) {
-        let result = response.results.first().filter(|result| result.error_code == ErrorCode::None.code());
-        for (key, told) in self.known.iter().filter(|_| result.is_some()) {
-            let found = result.and_then(|result| result.configs.iter().find(|config| config.name == *key));
-            let value = found.filter(|found| found.config_source == TOPIC_SOURCE).and_then(|found| found.value);
-            if value != *told {
-                let (told, found) = (told.map(str::to_owned), value.map(str::to_owned));
-                context.history.violate(Violation::SettingNotAsTold { key, told, found });
-            }
-        }
-    }
-
-    /// Goes on with what is to be looked at, or with another change.
-    fn go_on(&mut self, context: &ClientContext<'_>, look: Option<Task>) {
-        let draw = context.world.value(Site::ClientAction, u64::from(self.profile.client));
-        self.link.pause(context, draw.part(0).between(1, PACE_NS_MAX));
-        if let Some(look) = look {
-            self.task = look;
-            return;
-        }
-        if self.rounds_left == 0 || context.is_calm {
-            self.is_done = true;
-            return;
-        }
-        self.rounds_left -= 1;
-        let changes = (0..draw.part(1).between(0, 3)).filter_map(|number| change(draw.part(10 + number)));
-        self.task = match draw.part(2).below(8) {
-            0 if self.partitions < PARTITIONS_MAX => Task::Widen(self.partitions + 1),
-            1 | 2 => {
-                let changes: BTreeMap<_, _> = changes.filter(|(_, value)| value.is_some()).collect();
-                Task::Replace(changes.into_iter().collect())
-            }
-            _ => change(draw.part(3)).map_or(Task::Metadata, Task::Alter),
-        };
-    }
-
-    /// What became of a change whose answer was lost nobody knows.
-    fn connection_lost(&mut self) {
+    fn connection_lost(&mut self, _: &mut ClientContext<'_>) {
         if matches!(self.task, Task::Alter(_) | Task::Replace(_)) {
             self.known.clear();
             self.doubtful_in = Some(self.asked_in);
         }
         self.task = Task::Metadata;
     }
-}
 
-impl Client for Tuner {
-    fn step(&mut self, context: &mut ClientContext<'_>) -> Option<Instant> {
-        if self.is_done {
-            self.link.close();
-            return None;
-        }
-        let beginning = self.link.begin(context, false);
-        if beginning.was_lost {
-            self.connection_lost();
-        }
-        if let Next::Rest(at) = beginning.next {
-            return Some(at);
-        }
-        loop {
-            if let Some(mut connection) = self.link.take_idle(context) {
-                self.ask(context, &mut connection);
-                self.link.give_back(connection);
-            }
-            match self.link.pump(context, false) {
-                LinkNews::Answer(_, _, version, body) => {
-                    if self.take_answer(context, version, &body).is_err() {
-                        context.history.violate(Violation::UnreadableAnswer { client: self.profile.client });
-                    }
-                    if self.is_done {
-                        self.link.close();
-                        return None;
-                    }
-                }
-                LinkNews::Rest(at) => return at,
-                LinkNews::Lost(at) => {
-                    self.connection_lost();
-                    return Some(at);
-                }
-            }
-        }
-    }
-
-    fn is_done(&self) -> bool {
-        self.is_done
-    }
-
-    fn waits_since(&self) -> Option<Instant> {
-        self.link.waits_since()
-    }
-
-    fn waits_for(&self) -> String {
+    fn is_at(&self) -> String {
         format!("tuner {} is at {:?}", self.profile.client, self.task)
     }
 }

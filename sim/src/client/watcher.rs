@@ -4,12 +4,13 @@
 
 use klamm::error_code::ErrorCode;
 use klamm::protocol::messages::metadata::{MetadataRequest, MetadataRequestTopic, MetadataResponse};
-use klamm::protocol::{ApiKey, Decoder, Message};
+use klamm::protocol::{ApiKey, DecodeError, Decoder, Message};
 use klamm::types::Instant;
 
-use super::link::{Link, LinkNews, Next};
+use super::dialogue::Dialogue;
+use super::link::Link;
 use super::versions::ANY;
-use super::{Client, ClientContext, Habits};
+use super::{ClientConnection, ClientContext, Habits};
 use crate::checker::Violation;
 use crate::disk_volumes::Filled;
 
@@ -24,12 +25,11 @@ pub(crate) struct Watcher {
     link: Link,
     /// When it asked, and the start of the broker that it asked.
     asked: Option<(Instant, u32)>,
-    is_done: bool,
 }
 
 impl Watcher {
     pub(crate) fn new(client: u32, topic: &'static str) -> Watcher {
-        Watcher { client, topic, link: Link::new(client, Habits::none()), asked: None, is_done: false }
+        Watcher { client, topic, link: Link::new(client, Habits::none()), asked: None }
     }
 
     /// Since when the log directory of a partition is not to be seen, if that is so.
@@ -37,12 +37,27 @@ impl Watcher {
         let name = format!("{}-{partition}", self.topic);
         context.world.unseen_since(Filled { name: &name, kind: ".log" })
     }
+}
 
-    fn take_answer(&mut self, context: &mut ClientContext<'_>, version: i16, body: &[u8]) {
-        let Some((asked_at, boot)) = self.asked.take() else { return };
-        let Ok(response) = MetadataResponse::decode(&mut Decoder::new(body), version) else {
-            return context.history.violate(Violation::UnreadableAnswer { client: self.client });
-        };
+impl Dialogue for Watcher {
+    fn link(&self) -> &Link {
+        &self.link
+    }
+
+    fn link_mut(&mut self) -> &mut Link {
+        &mut self.link
+    }
+
+    fn ask(&mut self, context: &mut ClientContext<'_>, connection: &mut ClientConnection) {
+        let topics = Some(vec![MetadataRequestTopic { name: Some(self.topic), ..Default::default() }]);
+        let request = MetadataRequest { topics, ..Default::default() };
+        connection.send(context, connection.api(context, ApiKey::Metadata, &ANY), &request, true);
+        self.asked = Some((context.now(), context.boot));
+    }
+
+    fn take_answer(&mut self, context: &mut ClientContext<'_>, version: i16, body: &[u8]) -> Result<(), DecodeError> {
+        let Some((asked_at, boot)) = self.asked.take() else { return Ok(()) };
+        let response = MetadataResponse::decode(&mut Decoder::new(body), version)?;
         let mut is_due = false;
         for partition in response.topics.iter().flat_map(|topic| &topic.partitions) {
             let Some(since) = self.unseen_since(context, partition.partition_index) else { continue };
@@ -54,49 +69,16 @@ impl Watcher {
                 context.history.violate(Violation::RemovalUnseen { client, partition, after_ms });
             }
         }
-        self.is_done = is_due;
+        if is_due {
+            self.link.leave();
+        }
         self.link.retry(context);
-    }
-}
-
-impl Client for Watcher {
-    fn step(&mut self, context: &mut ClientContext<'_>) -> Option<Instant> {
-        if self.is_done {
-            self.link.close();
-            return None;
-        }
-        if let Next::Rest(at) = self.link.begin(context, false).next {
-            return Some(at);
-        }
-        loop {
-            if let Some(mut connection) = self.link.take_idle(context) {
-                let topics = Some(vec![MetadataRequestTopic { name: Some(self.topic), ..Default::default() }]);
-                let request = MetadataRequest { topics, ..Default::default() };
-                connection.send(context, connection.api(context, ApiKey::Metadata, &ANY), &request, true);
-                self.asked = Some((context.now(), context.boot));
-                self.link.give_back(connection);
-            }
-            match self.link.pump(context, false) {
-                LinkNews::Answer(_, _, version, body) => self.take_answer(context, version, &body),
-                LinkNews::Rest(at) => return at,
-                LinkNews::Lost(at) => return Some(at),
-            }
-            if self.is_done {
-                self.link.close();
-                return None;
-            }
-        }
+        Ok(())
     }
 
-    fn is_done(&self) -> bool {
-        self.is_done
-    }
+    fn connection_lost(&mut self, _: &mut ClientContext<'_>) {}
 
-    fn waits_since(&self) -> Option<Instant> {
-        self.link.waits_since()
-    }
-
-    fn waits_for(&self) -> String {
+    fn is_at(&self) -> String {
         format!("watcher {}: a log directory was removed", self.client)
     }
 }

@@ -113,7 +113,8 @@ impl Run {
         let Some(broker) = self.broker.as_ref().map(BrokerMachine::address) else { return };
         self.faults.take(&self.world, self.boot);
         let (is_calm, is_draining, boot) = (self.is_calm, self.is_draining, self.boot);
-        let is_network_sound = (is_calm || self.is_network_sound()) && !self.plan.layout.closes_idle;
+        let is_sound_so_far = (is_calm || self.is_network_sound()) && !self.plan.layout.closes_idle;
+        let is_network_sound = is_sound_so_far && self.plan.operator.is_none();
         let is_disk_sound = self.is_fresh || self.is_disk_sound();
         let are_others_sound =
             !self.faults.of_parts && self.faults.struck_in != self.boot && self.plan.descriptors_max.is_none();

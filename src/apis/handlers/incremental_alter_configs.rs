@@ -26,13 +26,14 @@ type Results = ItemResults<(i8, Arc<str>), ()>;
 pub(crate) fn handle(apis: &KafkaApis, now: Now, request: &ApiRequest) -> Result<Outcome, DecodeError> {
     let message: IncrementalAlterConfigsRequest<'_> = request.decode()?;
     let resources: Vec<IncrementalAlterConfigsResource> = message.resources.iter().map(asked).collect();
+    let validate_only = message.validate_only && !zoo::is(Bug::ValidationAlters);
     let answer = apis.configs().with_layers(|layers| {
         let schema = LayeredSchema { layers };
         apis.decide(
             now,
             request.ticket,
             DECISION_TIMEOUT_MS,
-            |image, _| incremental_alter_configs(image, &schema, apis.broker_id(), &resources, message.validate_only),
+            |image, _| incremental_alter_configs(image, &schema, apis.broker_id(), &resources, validate_only),
             |results| word(request.ticket, results),
             |error| {
                 let key =
