@@ -90,6 +90,8 @@ bugs! {
         QueueWakesNobody = "room in the queue wakes nobody";
         /// The role that watches deadlines is not told of a parked fetch's.
         DeadlineUnannounced = "deadline of a fetch is not announced";
+        /// A connection that was aborted before it was accepted lets the others wait for an edge that has come already.
+        AbortedAcceptEnds = "aborted connection ends the accepting";
     }
     /// What a connection leaves behind, and who goes on with it.
     LifeCycle = "life cycle" {
@@ -134,6 +136,8 @@ bugs! {
         AnswerWithoutAcks = "acks=0 is answered";
         /// A fetch in a session that asks for nothing new is answered at once, whether there is anything or not.
         EmptyFetchDoesNotWait = "empty incremental fetch does not wait";
+        /// A produce that waits for the disk is given up after a thousandth of its time.
+        ProduceGivenUp = "produce is given up before its time";
     }
     /// What was told although a power cut may take it.
     Durability = "durability" {
@@ -145,6 +149,8 @@ bugs! {
         FsyncErrorIgnored = "fsync error ignored";
         /// Consumers see an acks=all batch before it is on the disk.
         HighWatermarkBeforeFsync = "high watermark before fsync";
+        /// Consumers are served up to the end of the log.
+        ReadToEnd = "fetch beyond the high watermark";
         /// What a group coordinator decided is answered when it is written, not when it is on the disk.
         GroupAnswerBeforeFsync = "group answer before fsync";
         /// A committed offset is synced without the records that it tells of.
@@ -196,6 +202,10 @@ bugs! {
         LeftOverFolderTaken = "left-over folder is served";
         /// A transaction that is open at a start stays open.
         OpenTransactionStays = "open transaction stays open";
+        /// A start forgets how topics were configured.
+        ConfigForgotten = "start forgets configurations";
+        /// A start forgets the partitions that a topic was given later.
+        PartitionsForgotten = "start forgets later partitions";
     }
     /// What a request means.
     Protocol = "protocol" {
@@ -223,8 +233,16 @@ bugs! {
         AbortedToldToAll = "aborted transactions told to all";
         /// A past leader epoch is said to end where it began.
         EpochEndsAtStart = "epoch ends at its start";
+        /// A batch is leapt over of which only the last record is wanted.
+        LastRecordLeapt = "last record of a batch is leapt over";
         /// A commit is taken from a member that knows an older generation only.
         GenerationNotChecked = "generation not checked";
+        /// A heartbeat is taken from a member that knows an older generation only.
+        HeartbeatNotChecked = "generation of a heartbeat not checked";
+        /// A session is over after an eighth of its time.
+        SessionCutShort = "session is over too soon";
+        /// A member cannot leave while the group gathers.
+        LeaveRefused = "nobody leaves a rebalance";
         /// A member that asks for its assignment after the others have theirs gets none.
         AssignmentLost = "assignment lost after the rebalance";
         /// An assignment that is none of a Kafka consumer is dropped.
@@ -269,8 +287,12 @@ bugs! {
         DeletedServed = "deleted records are served";
         /// A look-up by time leaves out the records of that very time.
         TimeLookupExcludes = "time look-up excludes equals";
+        /// A look-up by a time after which nothing was written is refused.
+        LateTimeRefused = "time look-up beyond the end is refused";
         /// The largest timestamp of a segment is taken to be its last.
         TimestampsTakenInOrder = "timestamps are taken to rise";
+        /// A batch that is older than the first of its segment ends the broker.
+        NegativeAgeFatal = "negative age of a segment is fatal";
     }
 }
 

@@ -185,6 +185,7 @@ impl ReplicaManager {
         delayed: DelayedProduce,
     ) -> Vec<Completion> {
         let keys: BTreeSet<LogKey> = delayed.awaited.iter().map(|awaited| awaited.partition.key).collect();
+        let timeout_ms = if zoo::is(Bug::ProduceGivenUp) { timeout_ms / 1_000 } else { timeout_ms };
         let deadline = request_deadline(now, timeout_ms);
         let parked = self.produces.watch(ticket, delayed, keys, deadline);
         // Only now: the expiry role, once awake, must find it.

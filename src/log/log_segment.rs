@@ -197,6 +197,7 @@ impl LogSegment {
             Some(first) if first >= 0 => roll.timestamp_max.saturating_sub(first),
             _ => roll.now.0.saturating_sub(self.created.0),
         };
+        assert!(age_ms >= 0 || !zoo::is(Bug::NegativeAgeFatal), "time goes forward");
         Ok(age_ms > roll.segment_ms)
     }
 

@@ -216,6 +216,7 @@ impl LogState {
     fn bound(&self, isolation: FetchIsolation) -> LogOffsetMetadata {
         match isolation {
             FetchIsolation::LogEnd => self.end,
+            FetchIsolation::HighWatermark if zoo::is(Bug::ReadToEnd) => self.end,
             FetchIsolation::HighWatermark => self.high_watermark,
             FetchIsolation::TransactionCommitted => self.last_stable(),
         }
@@ -305,6 +306,7 @@ impl ReadPlan {
         }
         let mut scanner = BatchScanner::new(&*self.file, self.from, self.to, LOOKUP_CHUNK_BYTES);
         let mut is_from_index = self.from > 0;
+        let wanted = Offset(offset.0.saturating_add(i64::from(zoo::is(Bug::LastRecordLeapt))));
         loop {
             let next = scanner.next_header();
             let is_plausible = matches!(&next, Ok(Some(batch)) if batch.header.base_offset() <= offset);
@@ -315,7 +317,7 @@ impl ReadPlan {
                 continue;
             }
             match next {
-                Ok(Some(batch @ LocatedBatch { header, position })) if header.last_offset() >= offset => {
+                Ok(Some(batch @ LocatedBatch { header, position })) if header.last_offset() >= wanted => {
                     return Ok(Some((position, batch.end())));
                 }
                 Ok(Some(_)) => {}

@@ -8,6 +8,7 @@ use crate::record::{
     BatchError, BatchIterator, BuildError, ControlRecord, RecordBatch, RecordBatchBuilder, RecordError,
 };
 use crate::types::{LeaderEpoch, Offset, WallTime};
+use crate::zoo::{self, Bug};
 
 use super::image::MetadataImage;
 use super::record::MetadataRecord;
@@ -122,7 +123,13 @@ impl MetadataLoader {
     /// Replays one batch. All of it takes effect, or, with an error, nothing in an image that was handed out.
     pub fn replay_batch(&mut self, batch: &RecordBatch<'_>) -> Result<&Arc<MetadataImage>, LoadError> {
         let header = batch.header();
-        let records = decode_batch(batch)?;
+        let mut records = decode_batch(batch)?;
+        let is_of_new_topic = records.iter().any(|record| matches!(record, MetadataRecord::Topic { .. }));
+        records.retain(|record| match record {
+            MetadataRecord::Config { .. } => !zoo::is(Bug::ConfigForgotten),
+            MetadataRecord::Partition { .. } => is_of_new_topic || !zoo::is(Bug::PartitionsForgotten),
+            _ => true,
+        });
         self.replay_records(records, header.base_offset(), header.next_offset(), header.partition_leader_epoch())
     }
 

@@ -127,6 +127,10 @@ impl<S: Selector> Acceptor<S> {
             }
             Err(error) if matches!(error.kind(), io::ErrorKind::Interrupted | io::ErrorKind::ConnectionAborted) => {
                 Mark::AcceptForNothing.reached();
+                if zoo::is(Bug::AbortedAcceptEnds) {
+                    self.may_have_more = false;
+                    return Step::Idle { until: None };
+                }
                 Step::Worked
             }
             Err(error) => {

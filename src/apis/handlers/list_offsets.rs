@@ -16,6 +16,7 @@ use crate::protocol::messages::list_offsets::{
     ListOffsetsTopicResponse,
 };
 use crate::types::{LeaderEpoch, Offset, PartitionIndex};
+use crate::zoo::{self, Bug};
 
 /// What a request says in place of a replica's id if it is from a consumer.
 const CONSUMER: i32 = -1;
@@ -134,7 +135,10 @@ impl Lookup<'_> {
             // Nothing is tiered here.
             LATEST_TIERED | EARLIEST_PENDING_UPLOAD => None,
             MAX_TIMESTAMP => log.offset_of_max_timestamp(self.isolation)?.map(Found::from),
-            _ => log.offset_for_timestamp(timestamp, self.isolation)?.map(Found::from),
+            _ => match log.offset_for_timestamp(timestamp, self.isolation)? {
+                None if zoo::is(Bug::LateTimeRefused) => return Err(ReadError::Offline),
+                found => found.map(Found::from),
+            },
         })
     }
 }

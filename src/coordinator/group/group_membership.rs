@@ -15,6 +15,7 @@ use crate::coordinator::group::timers::Timer;
 use crate::error_code::ErrorCode;
 use crate::marks::Mark;
 use crate::types::{ConnectionId, Now, Ticket};
+use crate::zoo::{self, Bug};
 
 impl GroupCoordinator {
     /// Heartbeat: keeps the session alive and tells the member whether to join again.
@@ -83,7 +84,7 @@ impl Turn<'_> {
         if let Err(error) = group.validate_member(request.member_id, request.group_instance_id) {
             return error;
         }
-        if request.generation != group.generation {
+        if request.generation != group.generation && !zoo::is(Bug::HeartbeatNotChecked) {
             Mark::HeartbeatStale.reached();
             return ErrorCode::IllegalGeneration;
         }
@@ -102,6 +103,9 @@ impl Turn<'_> {
     }
 
     fn leave(&mut self, group: &mut ClassicGroup, leaving: &LeavingMember<'_>) -> Result<(), ErrorCode> {
+        if zoo::is(Bug::LeaveRefused) && group.state() == GroupState::PreparingRebalance {
+            return Err(ErrorCode::RebalanceInProgress);
+        }
         let member_id = if leaving.member_id.is_empty() {
             // An administrator knows a static member by its instance id only.
             let by_instance = leaving.group_instance_id.and_then(|instance_id| group.static_member_id(instance_id));
