@@ -233,6 +233,22 @@ bugs! {
         FormerLogKept = "topic made anew has the former records";
         /// A batch that is compressed anew says that it is compressed as it was.
         CodecUntold = "compressed anew, said to be as before";
+        /// Retention by size takes segments as long as the log is too large, and with the last of them too much.
+        RetentionTakesOneMore = "retention takes a segment too many";
+        /// A last segment of old records alone stays.
+        LastSegmentNeverOld = "last segment never grows old";
+        /// The offset of a member that is there grows old.
+        HeldOffsetAges = "offset of a member grows old";
+        /// The end that a client has set for its offset is forgotten when the broker starts again.
+        NamedEndForgotten = "end of an offset is lost in a restart";
+        /// A compacted topic takes a record without a key.
+        KeylessTaken = "record without a key is taken";
+        /// Of two batches for one partition the second is dropped without a word.
+        SecondBatchDropped = "second batch is dropped";
+        /// A batch whose time is the broker's to give may claim to have it already.
+        AppendTimeClaimed = "claimed append time is taken";
+        /// Of a batch that is refused nobody is told who wants no acknowledgement: the connection goes on.
+        RefusalUntold = "refusal without acks goes unnoticed";
         /// A topic that is only to be validated is created.
         ValidationCreates = "validation creates the topic";
         /// A request that is only to be validated creates partitions.

@@ -11,8 +11,8 @@ use klamm::types::Instant;
 use crate::broker_machine::{Layout, LogDirectories};
 use crate::checker::Acks;
 use crate::client::{
-    AdminProfile, ConsumerProfile, DeleterProfile, ExaminerProfile, GroupMemberProfile, Habits, ProducerProfile,
-    RenewerProfile, SlowReaderProfile, TunerProfile, VanisherProfile,
+    AdminProfile, ConsumerProfile, ContrarianProfile, DeleterProfile, ExaminerProfile, GroupMemberProfile, Habits,
+    HoarderProfile, ProducerProfile, RenewerProfile, SlowReaderProfile, TunerProfile, VanisherProfile,
 };
 use crate::keyed::{Draw, Site, draw_config};
 use crate::reduction::{Reduction, Simple};
@@ -35,6 +35,13 @@ const DELETER: u32 = 187;
 const TUNER: u32 = 188;
 /// The client that makes topics anew.
 const RENEWER: u32 = 189;
+/// The client that is wrong on purpose.
+const CONTRARIAN: u32 = 190;
+/// The client that writes more than may be kept.
+const HOARDER: u32 = 191;
+/// The clients that commit offsets, and see them grow old, at the end.
+pub(crate) const AGER: u32 = 206;
+pub(crate) const LAST_AGER: u32 = 207;
 /// The client that looks records up by their time, at the end.
 pub(crate) const LAST_SEEKER: u32 = 203;
 /// The client that looks whether a directory that was removed is offline.
@@ -55,6 +62,8 @@ const EARLY_UPKEEP: [&str; 6] = [
     "log.retention.ms=-1",
     "offsets.commit.timeout.ms=20",
 ];
+/// Settings with which an offset grows old within a run.
+const EARLY_AGE: [&str; 2] = ["offsets.retention.minutes=1", "offsets.retention.check.interval.ms=1000"];
 /// How much more a client does in a run that is a soak.
 const SOAK_FACTOR: u32 = 8;
 
@@ -90,6 +99,8 @@ pub(crate) struct Plan {
     pub(crate) deleter: Option<DeleterProfile>,
     pub(crate) tuner: Option<TunerProfile>,
     pub(crate) renewer: Option<RenewerProfile>,
+    pub(crate) contrarian: Option<ContrarianProfile>,
+    pub(crate) hoarder: Option<HoarderProfile>,
     pub(crate) slow_reader: Option<SlowReaderProfile>,
     pub(crate) vanisher: Option<VanisherProfile>,
     /// Attempts of the client that sends garbage.
@@ -108,6 +119,8 @@ pub(crate) struct Plan {
     pub(crate) descriptors_max: Option<u64>,
     /// Another broker has left a partition with an open transaction.
     pub(crate) has_heritage: bool,
+    /// Committed offsets grow old within the run. No group is about that would lose some before its time: the wall clock may jump.
+    pub(crate) ages_offsets: bool,
 }
 
 impl Plan {
@@ -140,6 +153,7 @@ impl Plan {
         plan.admin.iter_mut().for_each(|admin| admin.client += first);
         (plan.examiner, plan.deleter, plan.tuner, plan.renewer) = (None, None, None, None);
         (plan.slow_reader, plan.vanisher, plan.garbage) = (None, None, 0);
+        (plan.contrarian, plan.hoarder) = (None, None);
         plan.crashes.iter_mut().for_each(|crash| crash.at = Instant(crash.at.0.saturating_add(now.0)));
         plan.chaos_ns = plan.chaos_ns.saturating_add(now.0);
         plan.reduce(&scenario.reduction);
@@ -171,6 +185,9 @@ impl Plan {
         let members = if draw.part(9).happens(400_000) { draw.part(10).between(1, 3) } else { 0 };
         let producers: Vec<ProducerProfile> = (1..=producers).map(|client| producer(seed, client)).collect();
         let has_zstd = producers.iter().any(|producer| producer.compression == CompressionType::Zstd);
+        // Early upkeep forgets producers by the timestamps of their records, as Kafka does; a reference broker forgets nobody.
+        let is_examined = !has_early_upkeep && (draw.part(12).happens(EXAMINED_PARTS) || profile == Profile::Calm);
+        let has_groups = members > 0 || is_examined || matches!(profile, Profile::Short | Profile::Soak);
         let number = |number: u64| u32::try_from(number).unwrap_or(0);
         let mut plan = Plan {
             layout,
@@ -178,12 +195,12 @@ impl Plan {
             consumers: (0..consumers).map(|client| consumer(seed, 100 + number(client), has_zstd)).collect(),
             members: (0..members).map(|client| member(seed, 160 + number(client))).collect(),
             admin: draw.part(11).happens(300_000).then(|| admin(seed, 170)),
-            // Early upkeep forgets producers by the timestamps of their records, as Kafka does; a reference broker forgets nobody.
-            examiner: (!has_early_upkeep && (draw.part(12).happens(EXAMINED_PARTS) || profile == Profile::Calm))
-                .then(|| examiner(draw.part(13))),
+            examiner: is_examined.then(|| examiner(draw.part(13))),
             deleter: draw.part(19).happens(200_000).then(|| deleter(draw.part(20))),
             tuner: draw.part(22).happens(150_000).then(|| tuner(draw.part(23))),
             renewer: draw.part(24).happens(150_000).then(|| renewer(draw.part(25))),
+            contrarian: draw.part(60).happens(150_000).then(|| contrarian(draw.part(61))),
+            hoarder: (has_early_upkeep && draw.part(63).happens(600_000)).then(|| hoarder(draw.part(64))),
             slow_reader: draw.part(15).happens(silent_parts).then(|| slow_reader(draw.part(16), closes_idle)),
             vanisher: draw.part(17).happens(silent_parts).then(|| vanisher(draw.part(18), closes_idle)),
             garbage: number(garbage),
@@ -194,7 +211,12 @@ impl Plan {
             before_final_reading: ending(draw.part(6)),
             descriptors_max: draw.part(7).happens(100_000).then(|| draw.part(8).between(1, 3)),
             has_heritage: draw.part(14).happens(100_000),
+            ages_offsets: !has_groups && draw.part(62).happens(150_000),
         };
+        if plan.ages_offsets {
+            plan.layout.directories.settings.extend(EARLY_AGE.map(str::to_string));
+            plan.layout.config = plan.layout.directories.config();
+        }
         plan.scale(seed, profile);
         if plan.producers.iter().all(|producer| producer.acks == Acks::None) {
             // Else nobody hears that a record is there, and the run proves little.
@@ -217,6 +239,7 @@ impl Plan {
                 self.admin.iter_mut().for_each(|admin| admin.rounds = admin.rounds.min(SHORT_OPERATIONS_MAX));
                 (self.deleter, self.tuner, self.renewer) = (None, None, None);
                 (self.slow_reader, self.vanisher) = (None, None);
+                (self.contrarian, self.hoarder) = (None, None);
                 self.garbage = self.garbage.min(SHORT_OPERATIONS_MAX);
                 self.examiner
                     .iter_mut()
@@ -253,6 +276,12 @@ impl Plan {
         self.tuner = self.tuner.filter(|tuner| tuner.rounds > 0);
         self.renewer.iter_mut().for_each(|renewer| renewer.rounds = left(renewer.client, renewer.rounds));
         self.renewer = self.renewer.filter(|renewer| renewer.rounds > 0);
+        self.contrarian
+            .iter_mut()
+            .for_each(|contrarian| contrarian.rounds = left(contrarian.client, contrarian.rounds));
+        self.contrarian = self.contrarian.filter(|contrarian| contrarian.rounds > 0);
+        self.hoarder.iter_mut().for_each(|hoarder| hoarder.rounds = left(hoarder.client, hoarder.rounds));
+        self.hoarder = self.hoarder.filter(|hoarder| hoarder.rounds > 0);
         self.slow_reader.iter_mut().for_each(|reader| reader.rounds = left(reader.client, reader.rounds));
         self.slow_reader = self.slow_reader.filter(|reader| reader.rounds > 0);
         self.vanisher.iter_mut().for_each(|vanisher| vanisher.attempts = left(vanisher.client, vanisher.attempts));
@@ -276,6 +305,7 @@ impl Plan {
         self.before_final_reading = if has(Simple::QuietEnd) { Ending::Nothing } else { self.before_final_reading };
         self.descriptors_max = self.descriptors_max.filter(|_| !has(Simple::NoLimits));
         self.has_heritage &= !has(Simple::NoLimits);
+        self.ages_offsets &= left(AGER, 1) > 0;
         self.chaos_ns = reduction.chaos_ns_max.map_or(self.chaos_ns, |most| self.chaos_ns.min(most));
     }
 
@@ -287,6 +317,8 @@ impl Plan {
         let others = others.chain(self.deleter.iter_mut().map(|profile| &mut profile.habits));
         let others = others.chain(self.tuner.iter_mut().map(|profile| &mut profile.habits));
         let others = others.chain(self.renewer.iter_mut().map(|profile| &mut profile.habits));
+        let others = others.chain(self.contrarian.iter_mut().map(|profile| &mut profile.habits));
+        let others = others.chain(self.hoarder.iter_mut().map(|profile| &mut profile.habits));
         producers.chain(consumers).chain(members).chain(others)
     }
 
@@ -301,6 +333,8 @@ impl Plan {
         let deleter = self.deleter.iter().map(|profile| (profile.client, profile.rounds));
         let tuner = self.tuner.iter().map(|profile| (profile.client, profile.rounds));
         let renewer = self.renewer.iter().map(|profile| (profile.client, profile.rounds));
+        let contrarian = self.contrarian.iter().map(|profile| (profile.client, profile.rounds));
+        let hoarder = self.hoarder.iter().map(|profile| (profile.client, profile.rounds));
         let slow_reader = self.slow_reader.iter().map(|profile| (profile.client, profile.rounds));
         let vanisher = self.vanisher.iter().map(|profile| (profile.client, profile.attempts));
         let at_work = producers
@@ -310,8 +344,11 @@ impl Plan {
             .chain(examiner)
             .chain(deleter)
             .chain(tuner)
-            .chain(renewer);
-        at_work.chain(garbage).chain(slow_reader).chain(vanisher).collect()
+            .chain(renewer)
+            .chain(contrarian)
+            .chain(hoarder);
+        let ager = self.ages_offsets.then_some((AGER, 1));
+        at_work.chain(ager).chain(garbage).chain(slow_reader).chain(vanisher).collect()
     }
 }
 
@@ -441,6 +478,17 @@ fn tuner(draw: Draw) -> TunerProfile {
 fn renewer(draw: Draw) -> RenewerProfile {
     let rounds = u32::try_from(draw.between(1, 8)).unwrap_or(1);
     RenewerProfile { client: RENEWER, rounds, habits: Habits::draw(draw) }
+}
+
+fn contrarian(draw: Draw) -> ContrarianProfile {
+    let rounds = u32::try_from(draw.between(1, 30)).unwrap_or(1);
+    ContrarianProfile { client: CONTRARIAN, rounds, habits: Habits::draw(draw) }
+}
+
+fn hoarder(draw: Draw) -> HoarderProfile {
+    let rounds = u32::try_from(draw.between(5, 60)).unwrap_or(5);
+    let by_age = draw.part(0).happens(500_000);
+    HoarderProfile { client: HOARDER, rounds, by_age, habits: Habits::draw(draw) }
 }
 
 fn slow_reader(draw: Draw, stops_reading: bool) -> SlowReaderProfile {

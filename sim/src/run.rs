@@ -18,14 +18,16 @@ use self::faults_so_far::{FaultsSoFar, is_fragile, takes_partitions_offline};
 use crate::broker_machine::BrokerMachine;
 use crate::checker::{History, Violation};
 use crate::client::{
-    Admin, Client, Consumer, Deleter, Examiner, Garbage, GroupMember, Producer, Renewer, Seeker, SlowReader, Tuner,
-    Vanisher, Watcher, from_word,
+    Admin, Ager, Client, Consumer, Contrarian, Deleter, Examiner, Garbage, GroupMember, Hoarder, Producer, Renewer,
+    Seeker, SlowReader, Tuner, Vanisher, Watcher, from_word,
 };
 use crate::clock_faults::ClockFaults;
 use crate::disk_volumes::Filled;
 use crate::heritage;
 use crate::keyed::{Fired, Site};
-use crate::plan::{Ending, GARBAGE, LAST_SEEKER, Plan, WATCHER, last_admin, last_consumer, last_member, last_silent};
+use crate::plan::{
+    AGER, Ending, GARBAGE, LAST_AGER, LAST_SEEKER, Plan, WATCHER, last_admin, last_consumer, last_member, last_silent,
+};
 use crate::reduction::Simple;
 use crate::scenario::Scenario;
 use crate::scheduler::{Party, Scheduler};
@@ -251,6 +253,12 @@ impl Run {
         if let Some(profile) = plan.renewer {
             self.seat("renewer", profile.client, Box::new(Renewer::new(profile)));
         }
+        if let Some(profile) = plan.contrarian {
+            self.seat("contrarian", profile.client, Box::new(Contrarian::new(profile)));
+        }
+        if let Some(profile) = plan.hoarder {
+            self.seat("hoarder", profile.client, Box::new(Hoarder::new(profile)));
+        }
         if let Some(profile) = plan.slow_reader {
             self.seat("slow reader", profile.client, Box::new(SlowReader::new(profile, TOPIC)));
         }
@@ -304,6 +312,7 @@ impl Run {
         self.finish();
         self.seat("seeker", LAST_SEEKER, Box::new(Seeker::new(LAST_SEEKER, TOPIC)));
         self.finish();
+        self.let_offsets_age();
         self.seat_silent();
         self.finish();
         self.see_all_off();
@@ -350,7 +359,8 @@ impl Run {
         let Some(turn) = self.scenario.world.overrides.turns.get(self.turns).copied() else { return };
         self.turns += 1;
         let number = u32::try_from(self.turns).unwrap_or(u32::MAX);
-        let added = Plan::of_turn(&self.scenario, number, turn.seed, self.world.now().instant);
+        let mut added = Plan::of_turn(&self.scenario, number, turn.seed, self.world.now().instant);
+        added.members.retain(|_| !self.plan.ages_offsets);
         tracing::info!(at = self.world.now().instant.0, seed = turn.seed, "another seed goes on");
         self.operations.extend(added.operations());
         self.seat_workers(&added);
@@ -433,6 +443,17 @@ impl Run {
         if !self.until(limit, is_done) && !self.is_over {
             let is_loop = self.scheduler.steps() >= STEPS_MAX;
             self.stuck(if is_loop { "the run goes round in circles" } else { "the calm phase does not end" });
+        }
+    }
+
+    /// Offsets are committed, the broker may go down, and they grow old all the same.
+    fn let_offsets_age(&mut self) {
+        if self.plan.ages_offsets && !self.is_over {
+            self.seat("ager", AGER, Box::new(Ager::committing(AGER, TOPIC)));
+            self.finish();
+            self.go_through(self.plan.before_final_reading);
+            self.seat("ager", LAST_AGER, Box::new(Ager::looking(LAST_AGER, TOPIC)));
+            self.finish();
         }
     }
 

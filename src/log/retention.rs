@@ -188,8 +188,9 @@ impl LogState {
         let mut excess = bytes.saturating_sub(retention_bytes);
         self.count_prefix(|segment, _| {
             let left = excess.checked_sub(segment.bytes());
-            excess = left.unwrap_or(excess);
-            Ok(left.is_some())
+            let takes_more = zoo::is(Bug::RetentionTakesOneMore) && excess > 0;
+            excess = left.unwrap_or(if takes_more { 0 } else { excess });
+            Ok(left.is_some() || takes_more)
         })
     }
 
@@ -197,7 +198,10 @@ impl LogState {
         if settings.retention_ms < 0 {
             return Ok(0);
         }
-        self.count_prefix(|segment, _| {
+        self.count_prefix(|segment, next| {
+            if zoo::is(Bug::LastSegmentNeverOld) && next.is_none() {
+                return Ok(false);
+            }
             let newest = match segment.largest()?.timestamp {
                 timestamp if timestamp > NO_TIMESTAMP => timestamp,
                 _ => segment.file()?.modified()?.0,

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Violation;
 use super::admin_history::AdminHistory;
+use super::aged_offsets::AgedOffsets;
 use super::deleted_records::DeletedRecords;
 use super::destroyed_records::DestroyedRecords;
 use super::group_history::GroupHistory;
@@ -121,6 +122,7 @@ pub struct History {
     admin: AdminHistory,
     destroyed: DestroyedRecords,
     deleted: DeletedRecords,
+    aged: AgedOffsets,
     violations: Vec<Violation>,
 }
 
@@ -248,6 +250,11 @@ impl History {
     /// Which records clients have had deleted.
     pub(crate) fn deleted(&mut self) -> &mut DeletedRecords {
         &mut self.deleted
+    }
+
+    /// Which committed offsets are too old.
+    pub(crate) fn aged(&mut self) -> &mut AgedOffsets {
+        &mut self.aged
     }
 
     /// What members of the group were told.

@@ -3,6 +3,7 @@
 //! It must not look into the broker: it judges by what clients were told.
 
 mod admin_history; // what admins were told of their topics
+mod aged_offsets; // which committed offsets are too old
 mod deleted_records; // which records clients have had deleted
 mod destroyed_records; // which records lay in bytes that the disk has destroyed
 mod group_history;
@@ -10,6 +11,8 @@ mod history;
 #[cfg(test)]
 mod history_tests;
 mod read_ahead; // how much is read behind a request that is in work
+mod refused_batches; // what became of batches that are wrong, and of sound ones beside them
+mod retained_records; // what retention may take, and must
 mod sessions; // who may be unknown to a group, and when
 mod violation;
 
@@ -18,4 +21,7 @@ pub(crate) use group_history::{CommitId, INSTANCE_PREFIX};
 pub(crate) use history::Lane;
 pub use history::{Acks, Era, History, Seen, SendId};
 pub(crate) use read_ahead::ReadAhead;
+pub(crate) use refused_batches::{RefusedBatches, refused};
+pub use retained_records::Wrong;
+pub(crate) use retained_records::{Found, RetainedRecords, Retention};
 pub use violation::{Violation, ViolationClass};
