@@ -186,6 +186,12 @@ bugs! {
         LeftOverFolderIsTwin = "left-over folder counts as a log";
         /// The empty folder that a refused creation has left is served while its partition lies in a directory that is missing.
         LeftOverFolderTaken = "left-over folder is served";
+        /// A segment that is ready to replace others is removed like one that is not.
+        ReplacementForgotten = "complete replacement is undone";
+        /// A segment that was to replace others replaces them although it is not complete.
+        HalfReplacementTaken = "half a replacement is taken";
+        /// What says that a replacement is not complete is removed before the replacement.
+        CleanedRemovedFirst = "half a replacement loses its mark";
         /// A transaction that is open at a start stays open.
         OpenTransactionStays = "open transaction stays open";
     }
@@ -241,6 +247,8 @@ bugs! {
         HeldOffsetAges = "offset of a member grows old";
         /// The end that a client has set for its offset is forgotten when the broker starts again.
         NamedEndForgotten = "end of an offset is lost in a restart";
+        /// Groups outlive the topic in which their offsets were.
+        GroupsOutliveTopic = "groups outlive their topic";
         /// A compacted topic takes a record without a key.
         KeylessTaken = "record without a key is taken";
         /// Of two batches for one partition the second is dropped without a word.

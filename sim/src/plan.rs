@@ -14,6 +14,7 @@ use crate::client::{
     AdminProfile, ConsumerProfile, ContrarianProfile, DeleterProfile, ExaminerProfile, GroupMemberProfile, Habits,
     HoarderProfile, ProducerProfile, RenewerProfile, SlowReaderProfile, TunerProfile, VanisherProfile,
 };
+use crate::heritage::Heritage;
 use crate::keyed::{Draw, Site, draw_config};
 use crate::reduction::{Reduction, Simple};
 use crate::scenario::{Profile, Scenario};
@@ -118,7 +119,7 @@ pub(crate) struct Plan {
     /// Sockets that the broker may hold while faults are about.
     pub(crate) descriptors_max: Option<u64>,
     /// Another broker has left a partition with an open transaction.
-    pub(crate) has_heritage: bool,
+    pub(crate) heritage: Option<Heritage>,
     /// Committed offsets grow old within the run. No group is about that would lose some before its time: the wall clock may jump.
     pub(crate) ages_offsets: bool,
 }
@@ -210,7 +211,7 @@ impl Plan {
             end_of_chaos: ending(draw.part(5)),
             before_final_reading: ending(draw.part(6)),
             descriptors_max: draw.part(7).happens(100_000).then(|| draw.part(8).between(1, 3)),
-            has_heritage: draw.part(14).happens(100_000),
+            heritage: draw.part(14).happens(100_000).then(|| heritage(draw.part(65))),
             ages_offsets: !has_groups && draw.part(62).happens(150_000),
         };
         if plan.ages_offsets {
@@ -304,7 +305,7 @@ impl Plan {
         self.end_of_chaos = if has(Simple::QuietEndOfChaos) { Ending::Nothing } else { self.end_of_chaos };
         self.before_final_reading = if has(Simple::QuietEnd) { Ending::Nothing } else { self.before_final_reading };
         self.descriptors_max = self.descriptors_max.filter(|_| !has(Simple::NoLimits));
-        self.has_heritage &= !has(Simple::NoLimits);
+        self.heritage = self.heritage.filter(|_| !has(Simple::NoLimits));
         self.ages_offsets &= left(AGER, 1) > 0;
         self.chaos_ns = reduction.chaos_ns_max.map_or(self.chaos_ns, |most| self.chaos_ns.min(most));
     }
@@ -463,6 +464,10 @@ fn admin(seed: u64, client: u32) -> AdminProfile {
     let draw = draw_config(seed, Site::ClientProfile, 1 + u64::from(client));
     let rounds = u32::try_from(draw.part(0).between(1, 20)).unwrap_or(1);
     AdminProfile { client, rounds, habits: Habits::draw(draw) }
+}
+
+fn heritage(draw: Draw) -> Heritage {
+    one_of(draw, &[Heritage::Whole, Heritage::Replaced, Heritage::HalfReplaced, Heritage::Deleted])
 }
 
 fn deleter(draw: Draw) -> DeleterProfile {

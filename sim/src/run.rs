@@ -292,8 +292,9 @@ impl Run {
     }
 
     fn judge(&mut self) -> RunReport {
-        if self.plan.has_heritage {
-            heritage::leave(&self.world, TOPIC);
+        if let Some(heritage) = self.plan.heritage {
+            let left = heritage::leave(&self.world, TOPIC, heritage);
+            left.into_iter().for_each(|(offset, value)| self.history.left(value, offset));
         }
         self.start();
         self.go_through_chaos();

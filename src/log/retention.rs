@@ -12,6 +12,7 @@ use crate::log::log_segment::LogSegment;
 use crate::log::settings::LogSettings;
 use crate::log::time_index::NO_TIMESTAMP;
 use crate::log::unified_log::{LogState, LogStatus, UnifiedLog};
+use crate::marks::Mark;
 use crate::types::{Instant, Now, Offset};
 use crate::zoo::{self, Bug};
 
@@ -121,6 +122,7 @@ impl UnifiedLog {
         let rolled = if count > 0 && count == state.segments.len() { self.roll_now(state, now.wall) } else { Ok(()) };
         let count = if rolled.is_ok() { count } else { count - 1 };
         if count > 0 && state.status == LogStatus::Online {
+            Mark::OldSegmentsDeleted.reached();
             let bytes: u64 = state.segments.values().take(count).map(LogSegment::bytes).sum();
             self.delete_segments(state, now, settings, count)?;
             let (partition, log_start) = (self.topic_partition(), state.log_start);

@@ -12,6 +12,7 @@ use super::destroyed_records::DestroyedRecords;
 use super::group_history::GroupHistory;
 use super::sessions::Sessions;
 use crate::client::Value;
+use crate::heritage::STALE_CLIENT;
 
 /// What a producer asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -144,6 +145,12 @@ impl History {
         SendId(self.sends.len() - 1)
     }
 
+    /// Another broker has left this on the disk, in the first partition.
+    pub(crate) fn left(&mut self, value: Value, offset: i64) {
+        let send = self.sent(value, Acks::All, 0, Lane::Connection(u64::from(value.client) << 32));
+        self.acked(send, offset);
+    }
+
     pub(crate) fn acked(&mut self, send: SendId, offset: i64) {
         if let Some(send) = self.sends.get(send.0).filter(|send| send.acks == Acks::All) {
             let end = self.durable_ends.entry(send.partition).or_default();
@@ -180,6 +187,9 @@ impl History {
             self.violate(Violation::AboveHighWatermark { client, partition, offset, high_watermark });
         }
         let Some(value) = value else { return self.violate(Violation::Foreign { partition, offset }) };
+        if value.client == STALE_CLIENT {
+            return self.violate(Violation::StaleServed { value, partition, offset });
+        }
         let before = *self.reads.entry((partition, epoch, offset)).or_insert(value);
         if before != value {
             self.violate(Violation::OffsetChanged { partition, offset, before, after: value });

@@ -88,6 +88,10 @@ pub enum Violation {
     RemovalUnseen { client: u32, partition: i32, after_ms: u64 },
     #[error("L18: topic {name}, of which old records are taken: {wrong}")]
     NotRetained { name: String, wrong: Wrong },
+    #[error(
+        "L19: {value}, which another broker had replaced or deleted, is served at offset {offset} of partition {partition}"
+    )]
+    StaleServed { value: Value, partition: i32, offset: i64 },
     #[error("M5: topic {name} is there, and nobody leads a partition of it: {error:?}")]
     Leaderless { name: String, error: ErrorCode },
     #[error("S3: the broker starts while the disk with its metadata is not there")]

@@ -1,9 +1,11 @@
 //! A client that commits offsets and lets them grow old: one that nobody holds, one whose end it names itself, and one of a member that stays for a while.
-//! In a second life, after the broker has perhaps been down, it looks again and again until they are gone.
+//! In a second life, after the broker has perhaps been down, it looks again and again until they are gone. Then it deletes the topic of all offsets: what is committed
+//! there is gone with it, and the one that takes its place is empty.
 //!
 //! It comes when nothing is wrong any more, and must not know when an offset may go: the history does.
 
 use klamm::error_code::ErrorCode;
+use klamm::protocol::messages::delete_topics::{DeleteTopicState, DeleteTopicsRequest, DeleteTopicsResponse};
 use klamm::protocol::messages::find_coordinator::FindCoordinatorRequest;
 use klamm::protocol::messages::join_group::{JoinGroupRequest, JoinGroupRequestProtocol, JoinGroupResponse};
 use klamm::protocol::messages::leave_group::{LeaveGroupRequest, LeaveGroupResponse, MemberIdentity};
@@ -34,6 +36,8 @@ const JOINS_AT_ONCE: std::ops::RangeInclusive<i16> = 0..=3;
 const NAMES_END: std::ops::RangeInclusive<i16> = 2..=4;
 const BY_NAME: std::ops::RangeInclusive<i16> = 0..=9;
 const ONE_GROUP: std::ops::RangeInclusive<i16> = 0..=7;
+const OFFSETS_TOPIC: &str = "__consumer_offsets";
+const NO_OFFSET: i64 = -1;
 /// What is committed.
 const OFFSET: i64 = 7;
 const MILLISECOND: u64 = 1_000_000;
@@ -50,6 +54,12 @@ enum Task {
     Commit(&'static str),
     Fetch(&'static str),
     Leave,
+    /// What is to be gone with its topic.
+    CommitAgain,
+    Delete,
+    /// A coordinator, which makes the topic anew.
+    FindAgain,
+    FetchGone,
 }
 
 /// The client.
@@ -93,7 +103,8 @@ impl Ager {
         self.began.get_or_insert(self.asked);
         let api = |connection: &ClientConnection, api_key, will_do| connection.api(context, api_key, will_do);
         match self.task {
-            Task::Find(key) => {
+            Task::Find(_) | Task::FindAgain => {
+                let key = if let Task::Find(group) = self.task { group } else { FREE };
                 let request = FindCoordinatorRequest { key, coordinator_keys: vec![key], ..Default::default() };
                 connection.send(context, api(connection, ApiKey::FindCoordinator, &ANY), &request, true);
             }
@@ -123,7 +134,14 @@ impl Ager {
                 connection.send(context, api(connection, ApiKey::SyncGroup, &ANY), &request, true);
             }
             Task::Commit(group_id) => self.ask_commit(context, connection, group_id),
-            Task::Fetch(group_id) => {
+            Task::CommitAgain => self.ask_commit(context, connection, FREE),
+            Task::Delete => {
+                let topics = vec![DeleteTopicState { name: Some(OFFSETS_TOPIC), ..Default::default() }];
+                let request = DeleteTopicsRequest { topics, topic_names: vec![OFFSETS_TOPIC], timeout_ms: SESSION_MS };
+                connection.send(context, api(connection, ApiKey::DeleteTopics, &ANY), &request, true);
+            }
+            Task::Fetch(_) | Task::FetchGone => {
+                let group_id = if let Task::Fetch(group) = self.task { group } else { FREE };
                 let topic = OffsetFetchRequestTopic { name: self.topic, partition_indexes: vec![0] };
                 let request = OffsetFetchRequest { group_id, topics: Some(vec![topic]), ..Default::default() };
                 connection.send(context, api(connection, ApiKey::OffsetFetch, &ONE_GROUP), &request, true);
@@ -205,6 +223,35 @@ impl Ager {
                 }
                 self.look_on(context, group);
             }
+            Task::CommitAgain => {
+                let response = OffsetCommitResponse::decode(decoder, version)?;
+                let partition = response.topics.first().and_then(|topic| topic.partitions.first());
+                let is_committed = partition.is_some_and(|partition| partition.error_code == ErrorCode::None.code());
+                self.go_on(context, is_committed, Task::Delete);
+            }
+            Task::Delete => {
+                let response = DeleteTopicsResponse::decode(decoder, version)?;
+                let error = response.responses.first().map_or(-1, |topic| topic.error_code);
+                if error != ErrorCode::None.code() {
+                    let (name, error) = (OFFSETS_TOPIC.to_owned(), ErrorCode::from_code(error));
+                    context.history.violate(Violation::NotDone { name, error });
+                }
+                self.task = Task::FindAgain;
+            }
+            Task::FindAgain => self.task = Task::FetchGone,
+            Task::FetchGone => {
+                let response = OffsetFetchResponse::decode(decoder, version)?;
+                let partition = response.topics.first().and_then(|topic| topic.partitions.first());
+                let found = partition.filter(|told| told.error_code == 0 && response.error_code == 0);
+                let found = found.map(|told| told.committed_offset);
+                if let Some(offset) = found.filter(|found| *found != NO_OFFSET) {
+                    let name = OFFSETS_TOPIC.to_owned();
+                    context.history.violate(Violation::FormerRecord { name, offset });
+                }
+                self.is_done = found.is_some();
+                self.link.retry(context);
+                self.task = Task::FindAgain;
+            }
             Task::Leave => {
                 let response = LeaveGroupResponse::decode(decoder, version)?;
                 if response.error_code == ErrorCode::None.code() {
@@ -234,7 +281,16 @@ impl Ager {
                 let draw = context.world.value(Site::ClientAction, u64::from(self.client));
                 self.link.pause(context, draw.between(1, LOOKS_MS_MAX) * MILLISECOND);
             }
-            None => self.is_done = true,
+            None => self.task = Task::CommitAgain,
+        }
+    }
+
+    /// The same once more, a little later, unless it is done.
+    fn go_on(&mut self, context: &ClientContext<'_>, is_done: bool, next: Task) {
+        if is_done {
+            self.task = next;
+        } else {
+            self.link.retry(context);
         }
     }
 }

@@ -134,6 +134,7 @@ impl GroupCoordinator {
                 && !offsets.is_pending(group_id, topic, partition)
                 && !self.in_flight.contains(group_id, topic, partition);
             if is_expired {
+                Mark::OffsetGrownOld.reached();
                 result.append([tombstone(group_id, topic, partition)]);
             } else {
                 has_kept_any = true;
