@@ -223,6 +223,10 @@ marks! {
     SnapshotDamaged;
     /// A start removes a file that was half made, or half removed.
     LeftOverRemoved;
+    /// A start puts a segment that is ready in the place of others.
+    ReplacementCompleted;
+    /// Segments are too many, too old, or below the start of their log, and go.
+    OldSegmentsDeleted;
     /// A start finds an index without its segment.
     IndexWithoutSegment;
     /// A start finds the mark of a clean shutdown.
@@ -299,6 +303,8 @@ marks! {
     CommitNotWritten;
     /// A group has members when a broker takes it over.
     GroupOutlivesBroker;
+    /// A committed offset is too old, and goes.
+    OffsetGrownOld;
     /// A join waits when the broker stops, and is sent elsewhere.
     JoinGivenUp;
 }

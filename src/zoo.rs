@@ -200,6 +200,12 @@ bugs! {
         LeftOverFolderIsTwin = "left-over folder counts as a log";
         /// The empty folder that a refused creation has left is served while its partition lies in a directory that is missing.
         LeftOverFolderTaken = "left-over folder is served";
+        /// A segment that is ready to replace others is removed like one that is not.
+        ReplacementForgotten = "complete replacement is undone";
+        /// A segment that was to replace others replaces them although it is not complete.
+        HalfReplacementTaken = "half a replacement is taken";
+        /// What says that a replacement is not complete is removed before the replacement.
+        CleanedRemovedFirst = "half a replacement loses its mark";
         /// A transaction that is open at a start stays open.
         OpenTransactionStays = "open transaction stays open";
         /// A start forgets how topics were configured.
@@ -267,6 +273,24 @@ bugs! {
         FormerLogKept = "topic made anew has the former records";
         /// A batch that is compressed anew says that it is compressed as it was.
         CodecUntold = "compressed anew, said to be as before";
+        /// Retention by size takes segments as long as the log is too large, and with the last of them too much.
+        RetentionTakesOneMore = "retention takes a segment too many";
+        /// A last segment of old records alone stays.
+        LastSegmentNeverOld = "last segment never grows old";
+        /// The offset of a member that is there grows old.
+        HeldOffsetAges = "offset of a member grows old";
+        /// The end that a client has set for its offset is forgotten when the broker starts again.
+        NamedEndForgotten = "end of an offset is lost in a restart";
+        /// Groups outlive the topic in which their offsets were.
+        GroupsOutliveTopic = "groups outlive their topic";
+        /// A compacted topic takes a record without a key.
+        KeylessTaken = "record without a key is taken";
+        /// Of two batches for one partition the second is dropped without a word.
+        SecondBatchDropped = "second batch is dropped";
+        /// A batch whose time is the broker's to give may claim to have it already.
+        AppendTimeClaimed = "claimed append time is taken";
+        /// Of a batch that is refused nobody is told who wants no acknowledgement: the connection goes on.
+        RefusalUntold = "refusal without acks goes unnoticed";
         /// A topic that is only to be validated is created.
         ValidationCreates = "validation creates the topic";
         /// A request that is only to be validated creates partitions.

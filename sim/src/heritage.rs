@@ -1,6 +1,8 @@
-//! What another broker has left on the disk before the first start: a partition of the topic in which a transaction is open.
+//! What another broker has left on the disk before the first start: a partition of the topic in which a transaction is open, and, in some runs, the files of a
+//! compaction or a deletion in the midst of which it went down.
 //!
-//! The broker under test has no transactions, so that no client of a run could begin one. It must not know what the broker makes of it.
+//! The broker under test has no transactions and compacts nothing, so that no client of a run could bring that about. It must not know what the broker makes
+//! of it.
 
 use std::io::IoSlice;
 use std::path::Path;
@@ -10,37 +12,97 @@ use klamm::record::RecordBatchBuilder;
 use klamm::types::{LeaderEpoch, Offset, ProducerEpoch, ProducerId};
 
 use crate::client::Value;
+use crate::sim_disk::SimDisk;
 use crate::world::World;
 
 /// The client that wrote it, long ago.
 const CLIENT: u32 = 99;
+/// The client that wrote what is not to be read any more.
+pub(crate) const STALE_CLIENT: u32 = 98;
 /// Whose transaction is open.
 const PRODUCER: ProducerId = ProducerId(4_000);
+/// Records that are there.
+const RECORDS: u32 = 3;
 
-/// Leaves a record outside of any transaction, and two of one that nobody has ended. A disk that refuses it holds a part of it, or nothing.
-pub(crate) fn leave(world: &World, topic: &str) {
-    let _ = write(world, topic);
+/// In which state the partition was left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Heritage {
+    /// One segment, and nothing beside it.
+    Whole,
+    /// A segment that takes the place of two others is complete, and they are still there.
+    Replaced,
+    /// A segment that was to take the place of two others is not complete.
+    HalfReplaced,
+    /// A segment behind the end was deleted, and its file is still there. How far the logs are on the disk was written down.
+    Deleted,
 }
 
-fn write(world: &World, topic: &str) -> Result<(), DiskError> {
+/// Leaves a record outside of any transaction, and two of one that nobody has ended, and says what is at which offset. A disk that refuses it holds a part of it,
+/// or nothing.
+pub(crate) fn leave(world: &World, topic: &str, heritage: Heritage) -> Vec<(i64, Value)> {
+    let is_left = write(world, topic, heritage).is_ok();
+    let offsets = 0..if is_left { RECORDS } else { 0 };
+    offsets.map(|sequence| (sequence.into(), Value { client: CLIENT, sequence })).collect()
+}
+
+fn write(world: &World, topic: &str, heritage: Heritage) -> Result<(), DiskError> {
     let disk = world.disk();
     let root = Path::new("/data");
     let folder = root.join(format!("{topic}-0"));
     disk.create_directory(root)?;
     disk.create_directory(&folder)?;
-    let file = disk.open(&folder.join("00000000000000000000.log"), OpenMode::CreateEmpty)?;
-    file.append(&[IoSlice::new(&batch(world, 0..1, false)), IoSlice::new(&batch(world, 1..3, true))])?;
-    file.sync()?;
-    [&folder, root, Path::new("/")].iter().try_for_each(|directory| disk.sync_directory(directory))
+    let segment = |name: &str, batches: &[&[u8]]| write_file(&disk, &folder.join(name), batches);
+    let (first, open) = (batch(world, CLIENT, 0..1), batch(world, CLIENT, 1..RECORDS));
+    let (stale_first, stale_open) = (batch(world, STALE_CLIENT, 0..1), batch(world, STALE_CLIENT, 1..RECORDS));
+    match heritage {
+        Heritage::Whole => segment("00000000000000000000.log", &[&first, &open])?,
+        Heritage::Replaced => {
+            // Whoever is refused in the midst of it leaves nothing stale without what takes its place.
+            segment("00000000000000000000.log.swap", &[&first, &open])?;
+            disk.sync_directory(&folder)?;
+            segment("00000000000000000000.log", &[&stale_first])?;
+            segment("00000000000000000001.log", &[&stale_open])?;
+            segment("00000000000000000001.snapshot", &[])?;
+        }
+        Heritage::HalfReplaced => {
+            segment("00000000000000000000.log", &[&first])?;
+            segment("00000000000000000001.log", &[&open])?;
+            segment("00000000000000000000.log.cleaned", &[&stale_first, &stale_open[..20]])?;
+            disk.sync_directory(&folder)?;
+            segment("00000000000000000001.log.swap", &[&stale_open])?;
+        }
+        Heritage::Deleted => {
+            segment("00000000000000000000.log", &[&first, &open])?;
+            segment("00000000000000000003.log.deleted", &[&batch(world, STALE_CLIENT, RECORDS..5)])?;
+            segment("leader-epoch-checkpoint", &[b"0\n1\n0 0\n"])?;
+        }
+    }
+    disk.sync_directory(&folder)?;
+    if heritage == Heritage::Deleted {
+        let ends = format!("0\n1\n{topic} 0 {RECORDS}\n");
+        write_file(&disk, &root.join("recovery-point-offset-checkpoint"), &[ends.as_bytes()])?;
+        write_file(&disk, &root.join("replication-offset-checkpoint"), &[ends.as_bytes()])?;
+        write_file(&disk, &root.join("log-start-offset-checkpoint"), &[b"0\n0\n"])?;
+        write_file(&disk, &root.join("cleaner-offset-checkpoint"), &[b"0\n0\n"])?;
+    }
+    [root, Path::new("/")].iter().try_for_each(|directory| disk.sync_directory(directory))
 }
 
-fn batch(world: &World, offsets: std::ops::Range<u32>, is_transactional: bool) -> Vec<u8> {
+fn write_file(disk: &SimDisk, path: &Path, pieces: &[&[u8]]) -> Result<(), DiskError> {
+    let file = disk.open(path, OpenMode::CreateEmpty)?;
+    let pieces: Vec<IoSlice<'_>> = pieces.iter().map(|piece| IoSlice::new(piece)).collect();
+    file.append(&pieces)?;
+    file.sync()
+}
+
+/// The first record is outside of any transaction, the others are not.
+fn batch(world: &World, client: u32, offsets: std::ops::Range<u32>) -> Vec<u8> {
     let mut builder = RecordBatchBuilder::new().base_offset(Offset(offsets.start.into())).leader_epoch(LeaderEpoch(0));
-    if is_transactional {
+    if offsets.start > 0 {
         builder = builder.producer(PRODUCER, ProducerEpoch(0), 0).transactional(true);
     }
     for sequence in offsets {
-        let value = Value { client: CLIENT, sequence }.to_bytes();
+        let value = Value { client, sequence }.to_bytes();
         builder.append(world.now().wall.0, None, Some(&value)).expect("a small batch can be built");
     }
     builder.build().expect("a small batch can be built")

@@ -11,10 +11,11 @@ use klamm::types::Instant;
 use crate::broker_machine::{Layout, LogDirectories};
 use crate::checker::Acks;
 use crate::client::{
-    AdminProfile, ConsumerProfile, CrowdProfile, DeleterProfile, EpochTellerProfile, ExaminerProfile,
-    GroupMemberProfile, Habits, OperatorProfile, ProducerProfile, RenewerProfile, SessionKeeperProfile,
+    AdminProfile, ConsumerProfile, ContrarianProfile, CrowdProfile, DeleterProfile, EpochTellerProfile, ExaminerProfile,
+    GroupMemberProfile, Habits, HoarderProfile, OperatorProfile, ProducerProfile, RenewerProfile, SessionKeeperProfile,
     SlowReaderProfile, TunerProfile, VanisherProfile,
 };
+use crate::heritage::Heritage;
 use crate::keyed::{Draw, Site, draw_config};
 use crate::reduction::{Reduction, Simple};
 use crate::scenario::{Profile, Scenario};
@@ -46,6 +47,13 @@ const EPOCH_TELLER: u32 = 213;
 const CROWD: u32 = 211;
 /// Where operators come in.
 pub(crate) const INNER_PORT: u16 = 9_093;
+/// The client that is wrong on purpose.
+const CONTRARIAN: u32 = 190;
+/// The client that writes more than may be kept.
+const HOARDER: u32 = 191;
+/// The clients that commit offsets, and see them grow old, at the end.
+pub(crate) const AGER: u32 = 206;
+pub(crate) const LAST_AGER: u32 = 207;
 /// The client that looks records up by their time, at the end.
 pub(crate) const LAST_SEEKER: u32 = 203;
 /// The client that looks whether a directory that was removed is offline.
@@ -76,6 +84,8 @@ const INNER_LISTENER: [&str; 3] = [
     "listener.security.protocol.map=PLAINTEXT:PLAINTEXT,INNER:PLAINTEXT",
     "inter.broker.listener.name=INNER",
 ];
+/// Settings with which an offset grows old within a run.
+const EARLY_AGE: [&str; 2] = ["offsets.retention.minutes=1", "offsets.retention.check.interval.ms=1000"];
 /// How much more a client does in a run that is a soak.
 const SOAK_FACTOR: u32 = 8;
 
@@ -115,6 +125,8 @@ pub(crate) struct Plan {
     pub(crate) crowd: Option<CrowdProfile>,
     pub(crate) session_keeper: Option<SessionKeeperProfile>,
     pub(crate) epoch_teller: Option<EpochTellerProfile>,
+    pub(crate) contrarian: Option<ContrarianProfile>,
+    pub(crate) hoarder: Option<HoarderProfile>,
     pub(crate) slow_reader: Option<SlowReaderProfile>,
     pub(crate) vanisher: Option<VanisherProfile>,
     /// Attempts of the client that sends garbage.
@@ -132,7 +144,9 @@ pub(crate) struct Plan {
     /// Sockets that the broker may hold while faults are about.
     pub(crate) descriptors_max: Option<u64>,
     /// Another broker has left a partition with an open transaction.
-    pub(crate) has_heritage: bool,
+    pub(crate) heritage: Option<Heritage>,
+    /// Committed offsets grow old within the run. No group is about that would lose some before its time: the wall clock may jump.
+    pub(crate) ages_offsets: bool,
 }
 
 impl Plan {
@@ -166,6 +180,7 @@ impl Plan {
         (plan.examiner, plan.deleter, plan.tuner, plan.renewer) = (None, None, None, None);
         (plan.operator, plan.crowd, plan.session_keeper, plan.epoch_teller) = (None, None, None, None);
         (plan.slow_reader, plan.vanisher, plan.garbage) = (None, None, 0);
+        (plan.contrarian, plan.hoarder) = (None, None);
         plan.crashes.iter_mut().for_each(|crash| crash.at = Instant(crash.at.0.saturating_add(now.0)));
         plan.chaos_ns = plan.chaos_ns.saturating_add(now.0);
         plan.reduce(&scenario.reduction);
@@ -200,6 +215,10 @@ impl Plan {
         let members = if draw.part(9).happens(400_000) { draw.part(10).between(1, 3) } else { 0 };
         let producers: Vec<ProducerProfile> = (1..=producers).map(|client| producer(seed, client)).collect();
         let has_zstd = producers.iter().any(|producer| producer.compression == CompressionType::Zstd);
+        // Early upkeep forgets producers by the timestamps of their records, as Kafka does; a reference broker forgets nobody.
+        let may_be_examined = !has_early_upkeep && !is_operated;
+        let is_examined = may_be_examined && (draw.part(12).happens(EXAMINED_PARTS) || profile == Profile::Calm);
+        let has_groups = members > 0 || is_examined || matches!(profile, Profile::Short | Profile::Soak);
         let number = |number: u64| u32::try_from(number).unwrap_or(0);
         let mut plan = Plan {
             layout,
@@ -207,11 +226,7 @@ impl Plan {
             consumers: (0..consumers).map(|client| consumer(seed, 100 + number(client), has_zstd)).collect(),
             members: (0..members).map(|client| member(seed, 160 + number(client))).collect(),
             admin: draw.part(11).happens(300_000).then(|| admin(seed, 170)),
-            // Early upkeep forgets producers by the timestamps of their records, as Kafka does; a reference broker forgets nobody.
-            examiner: (!has_early_upkeep
-                && !is_operated
-                && (draw.part(12).happens(EXAMINED_PARTS) || profile == Profile::Calm))
-                .then(|| examiner(draw.part(13))),
+            examiner: is_examined.then(|| examiner(draw.part(13))),
             deleter: draw.part(19).happens(DELETED_PARTS).then(|| deleter(draw.part(20))),
             tuner: draw.part(22).happens(150_000).then(|| tuner(draw.part(23))),
             renewer: draw.part(24).happens(150_000).then(|| renewer(draw.part(25))),
@@ -221,6 +236,8 @@ impl Plan {
             epoch_teller: (draw.part(32).happens(200_000) && !draw.part(19).happens(DELETED_PARTS))
                 .then(|| epoch_teller(draw.part(33))),
             crowd: (has_operator || draw.part(28).happens(50_000)).then(|| crowd(draw.part(29))),
+            contrarian: draw.part(60).happens(150_000).then(|| contrarian(draw.part(61))),
+            hoarder: (has_early_upkeep && draw.part(63).happens(600_000)).then(|| hoarder(draw.part(64))),
             slow_reader: draw.part(15).happens(silent_parts).then(|| slow_reader(draw.part(16), closes_idle)),
             vanisher: draw.part(17).happens(silent_parts).then(|| vanisher(draw.part(18), closes_idle)),
             garbage: number(garbage),
@@ -230,8 +247,13 @@ impl Plan {
             end_of_chaos: ending(draw.part(5)),
             before_final_reading: ending(draw.part(6)),
             descriptors_max: draw.part(7).happens(100_000).then(|| draw.part(8).between(1, 3)),
-            has_heritage: draw.part(14).happens(100_000),
+            heritage: draw.part(14).happens(100_000).then(|| heritage(draw.part(65))),
+            ages_offsets: !has_groups && draw.part(62).happens(150_000),
         };
+        if plan.ages_offsets {
+            plan.layout.directories.settings.extend(EARLY_AGE.map(str::to_string));
+            plan.layout.config = plan.layout.directories.config();
+        }
         plan.scale(seed, profile);
         plan.tell_members();
         if plan.producers.iter().all(|producer| producer.acks == Acks::None) {
@@ -262,6 +284,7 @@ impl Plan {
                 (self.deleter, self.tuner, self.renewer) = (None, None, None);
                 (self.crowd, self.session_keeper, self.epoch_teller) = (None, None, None);
                 (self.slow_reader, self.vanisher) = (None, None);
+                (self.contrarian, self.hoarder) = (None, None);
                 self.garbage = self.garbage.min(SHORT_OPERATIONS_MAX);
                 self.examiner
                     .iter_mut()
@@ -306,6 +329,12 @@ impl Plan {
         self.session_keeper = self.session_keeper.filter(|keeper| keeper.rounds > 0);
         self.epoch_teller.iter_mut().for_each(|teller| teller.rounds = left(teller.client, teller.rounds));
         self.epoch_teller = self.epoch_teller.filter(|teller| teller.rounds > 0);
+        self.contrarian
+            .iter_mut()
+            .for_each(|contrarian| contrarian.rounds = left(contrarian.client, contrarian.rounds));
+        self.contrarian = self.contrarian.filter(|contrarian| contrarian.rounds > 0);
+        self.hoarder.iter_mut().for_each(|hoarder| hoarder.rounds = left(hoarder.client, hoarder.rounds));
+        self.hoarder = self.hoarder.filter(|hoarder| hoarder.rounds > 0);
         self.slow_reader.iter_mut().for_each(|reader| reader.rounds = left(reader.client, reader.rounds));
         self.slow_reader = self.slow_reader.filter(|reader| reader.rounds > 0);
         self.vanisher.iter_mut().for_each(|vanisher| vanisher.attempts = left(vanisher.client, vanisher.attempts));
@@ -328,7 +357,8 @@ impl Plan {
         self.end_of_chaos = if has(Simple::QuietEndOfChaos) { Ending::Nothing } else { self.end_of_chaos };
         self.before_final_reading = if has(Simple::QuietEnd) { Ending::Nothing } else { self.before_final_reading };
         self.descriptors_max = self.descriptors_max.filter(|_| !has(Simple::NoLimits));
-        self.has_heritage &= !has(Simple::NoLimits);
+        self.heritage = self.heritage.filter(|_| !has(Simple::NoLimits));
+        self.ages_offsets &= left(AGER, 1) > 0;
         self.chaos_ns = reduction.chaos_ns_max.map_or(self.chaos_ns, |most| self.chaos_ns.min(most));
     }
 
@@ -342,6 +372,8 @@ impl Plan {
         let others = others.chain(self.renewer.iter_mut().map(|profile| &mut profile.habits));
         let others = others.chain(self.session_keeper.iter_mut().map(|profile| &mut profile.habits));
         let others = others.chain(self.epoch_teller.iter_mut().map(|profile| &mut profile.habits));
+        let others = others.chain(self.contrarian.iter_mut().map(|profile| &mut profile.habits));
+        let others = others.chain(self.hoarder.iter_mut().map(|profile| &mut profile.habits));
         producers.chain(consumers).chain(members).chain(others)
     }
 
@@ -360,6 +392,8 @@ impl Plan {
         let crowd = self.crowd.iter().map(|profile| (profile.client, profile.connections));
         let keeper = self.session_keeper.iter().map(|profile| (profile.client, profile.rounds));
         let teller = self.epoch_teller.iter().map(|profile| (profile.client, profile.rounds));
+        let contrarian = self.contrarian.iter().map(|profile| (profile.client, profile.rounds));
+        let hoarder = self.hoarder.iter().map(|profile| (profile.client, profile.rounds));
         let slow_reader = self.slow_reader.iter().map(|profile| (profile.client, profile.rounds));
         let vanisher = self.vanisher.iter().map(|profile| (profile.client, profile.attempts));
         let at_work = producers
@@ -373,8 +407,11 @@ impl Plan {
             .chain(operator)
             .chain(crowd)
             .chain(keeper)
-            .chain(teller);
-        at_work.chain(garbage).chain(slow_reader).chain(vanisher).collect()
+            .chain(teller)
+            .chain(contrarian)
+            .chain(hoarder);
+        let ager = self.ages_offsets.then_some((AGER, 1));
+        at_work.chain(ager).chain(garbage).chain(slow_reader).chain(vanisher).collect()
     }
 }
 
@@ -506,6 +543,10 @@ fn admin(seed: u64, client: u32) -> AdminProfile {
     AdminProfile { client, rounds, habits: Habits::draw(draw) }
 }
 
+fn heritage(draw: Draw) -> Heritage {
+    one_of(draw, &[Heritage::Whole, Heritage::Replaced, Heritage::HalfReplaced, Heritage::Deleted])
+}
+
 fn deleter(draw: Draw) -> DeleterProfile {
     let rounds = u32::try_from(draw.between(1, 8)).unwrap_or(1);
     DeleterProfile { client: DELETER, rounds, habits: Habits::draw(draw) }
@@ -538,6 +579,17 @@ fn session_keeper(draw: Draw) -> SessionKeeperProfile {
 fn epoch_teller(draw: Draw) -> EpochTellerProfile {
     let rounds = u32::try_from(draw.between(5, 30)).unwrap_or(5);
     EpochTellerProfile { client: EPOCH_TELLER, rounds, habits: Habits::draw(draw) }
+}
+
+fn contrarian(draw: Draw) -> ContrarianProfile {
+    let rounds = u32::try_from(draw.between(1, 30)).unwrap_or(1);
+    ContrarianProfile { client: CONTRARIAN, rounds, habits: Habits::draw(draw) }
+}
+
+fn hoarder(draw: Draw) -> HoarderProfile {
+    let rounds = u32::try_from(draw.between(5, 60)).unwrap_or(5);
+    let by_age = draw.part(0).happens(500_000);
+    HoarderProfile { client: HOARDER, rounds, by_age, habits: Habits::draw(draw) }
 }
 
 fn slow_reader(draw: Draw, stops_reading: bool) -> SlowReaderProfile {

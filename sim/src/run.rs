@@ -18,14 +18,16 @@ use self::faults_so_far::{FaultsSoFar, is_fragile, takes_partitions_offline};
 use crate::broker_machine::BrokerMachine;
 use crate::checker::{History, Violation};
 use crate::client::{
-    Admin, Client, Consumer, Crowd, Deleter, EpochTeller, Examiner, Garbage, GroupMember, Operator, Producer, Renewer,
-    Seeker, SessionKeeper, SlowReader, Tuner, Vanisher, Watcher, from_word,
+    Admin, Ager, Client, Consumer, Contrarian, Crowd, Deleter, EpochTeller, Examiner, Garbage, GroupMember, Hoarder,
+    Operator, Producer, Renewer, Seeker, SessionKeeper, SlowReader, Tuner, Vanisher, Watcher, from_word,
 };
 use crate::clock_faults::ClockFaults;
 use crate::disk_volumes::Filled;
 use crate::heritage;
 use crate::keyed::{Fired, Site};
-use crate::plan::{Ending, GARBAGE, LAST_SEEKER, Plan, WATCHER, last_admin, last_consumer, last_member, last_silent};
+use crate::plan::{
+    AGER, Ending, GARBAGE, LAST_AGER, LAST_SEEKER, Plan, WATCHER, last_admin, last_consumer, last_member, last_silent,
+};
 use crate::reduction::Simple;
 use crate::scenario::Scenario;
 use crate::scheduler::{Party, Scheduler};
@@ -263,6 +265,12 @@ impl Run {
         if let Some(profile) = plan.epoch_teller {
             self.seat("epoch teller", profile.client, Box::new(EpochTeller::new(profile, TOPIC)));
         }
+        if let Some(profile) = plan.contrarian {
+            self.seat("contrarian", profile.client, Box::new(Contrarian::new(profile)));
+        }
+        if let Some(profile) = plan.hoarder {
+            self.seat("hoarder", profile.client, Box::new(Hoarder::new(profile)));
+        }
         if let Some(profile) = plan.slow_reader {
             self.seat("slow reader", profile.client, Box::new(SlowReader::new(profile, TOPIC)));
         }
@@ -296,8 +304,9 @@ impl Run {
     }
 
     fn judge(&mut self) -> RunReport {
-        if self.plan.has_heritage {
-            heritage::leave(&self.world, TOPIC);
+        if let Some(heritage) = self.plan.heritage {
+            let left = heritage::leave(&self.world, TOPIC, heritage);
+            left.into_iter().for_each(|(offset, value)| self.history.left(value, offset));
         }
         self.start();
         self.go_through_chaos();
@@ -316,6 +325,7 @@ impl Run {
         self.finish();
         self.seat("seeker", LAST_SEEKER, Box::new(Seeker::new(LAST_SEEKER, TOPIC)));
         self.finish();
+        self.let_offsets_age();
         self.seat_silent();
         self.finish();
         self.see_all_off();
@@ -362,7 +372,8 @@ impl Run {
         let Some(turn) = self.scenario.world.overrides.turns.get(self.turns).copied() else { return };
         self.turns += 1;
         let number = u32::try_from(self.turns).unwrap_or(u32::MAX);
-        let added = Plan::of_turn(&self.scenario, number, turn.seed, self.world.now().instant);
+        let mut added = Plan::of_turn(&self.scenario, number, turn.seed, self.world.now().instant);
+        added.members.retain(|_| !self.plan.ages_offsets);
         tracing::info!(at = self.world.now().instant.0, seed = turn.seed, "another seed goes on");
         self.operations.extend(added.operations());
         self.seat_workers(&added);
@@ -445,6 +456,17 @@ impl Run {
         if !self.until(limit, is_done) && !self.is_over {
             let is_loop = self.scheduler.steps() >= STEPS_MAX;
             self.stuck(if is_loop { "the run goes round in circles" } else { "the calm phase does not end" });
+        }
+    }
+
+    /// Offsets are committed, the broker may go down, and they grow old all the same.
+    fn let_offsets_age(&mut self) {
+        if self.plan.ages_offsets && !self.is_over {
+            self.seat("ager", AGER, Box::new(Ager::committing(AGER, TOPIC)));
+            self.finish();
+            self.go_through(self.plan.before_final_reading);
+            self.seat("ager", LAST_AGER, Box::new(Ager::looking(LAST_AGER, TOPIC)));
+            self.finish();
         }
     }
 

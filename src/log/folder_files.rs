@@ -18,9 +18,13 @@ use crate::log::time_index::TIME_ENTRY_BYTES;
 use crate::log::transaction_index::TRANSACTION_ENTRY_BYTES;
 use crate::marks::Mark;
 use crate::types::Offset;
+use crate::zoo::{self, Bug};
 
 /// Ends the name of a file that was to replace another.
 const TEMPORARY: &str = ".tmp";
+
+/// Whether a file of this name is meant.
+type Condition<'a> = &'a dyn Fn(&str) -> bool;
 
 /// The segments and snapshots of a folder.
 #[derive(Debug, Default)]
@@ -84,19 +88,39 @@ fn files_of(disk: &dyn Disk, directory: &Path) -> Result<Vec<DiskEntry>, DiskErr
 }
 
 /// Finishes deletions, and undoes replacements that were not complete: those from the first `.cleaned` file on. Says whether there were any.
+///
+/// What says that a replacement is not complete goes last, and durably so: a start that comes to an early end would leave one that seems to be.
 fn remove_temporaries(disk: &dyn Disk, directory: &Path, entries: &[DiskEntry]) -> Result<bool, DiskError> {
     let cleaned = entries.iter().filter(|entry| entry.name.ends_with(CLEANED));
     let first_cleaned = cleaned.filter_map(|entry| parse_file_name(&entry.name)).map(|(offset, _)| offset).min();
+    let is_from_cleaned =
+        |name: &str| parse_file_name(name).zip(first_cleaned).is_some_and(|((offset, _), first)| offset >= first);
+    let is_undone = |name: &str| {
+        let is_incomplete = is_from_cleaned(name) && !zoo::is(Bug::HalfReplacementTaken);
+        name.ends_with(SWAP) && (is_incomplete || zoo::is(Bug::ReplacementForgotten))
+    };
+    let is_leftover = |name: &str| [DELETED, CLEANED, TEMPORARY].iter().any(|ending| name.ends_with(ending));
+    let (first, last): (Condition<'_>, Condition<'_>) =
+        if zoo::is(Bug::CleanedRemovedFirst) { (&is_leftover, &is_undone) } else { (&is_undone, &is_leftover) };
+    let has_undone = remove_those(disk, directory, entries, first)?;
+    if has_undone {
+        disk.sync_directory(directory)?;
+    }
+    Ok(remove_those(disk, directory, entries, last)? || has_undone)
+}
+
+fn remove_those(
+    disk: &dyn Disk,
+    directory: &Path,
+    entries: &[DiskEntry],
+    is_doomed: Condition<'_>,
+) -> Result<bool, DiskError> {
+    let doomed = entries.iter().filter(|entry| is_doomed(&entry.name));
     let mut has_removed = false;
-    for entry in entries {
-        let is_incomplete_swap = entry.name.ends_with(SWAP)
-            && parse_file_name(&entry.name).zip(first_cleaned).is_some_and(|((offset, _), first)| offset >= first);
-        let is_leftover = [DELETED, CLEANED, TEMPORARY].iter().any(|ending| entry.name.ends_with(ending));
-        if is_leftover || is_incomplete_swap {
-            Mark::LeftOverRemoved.reached();
-            disk.remove_file(&directory.join(&entry.name))?;
-            has_removed = true;
-        }
+    for entry in doomed {
+        Mark::LeftOverRemoved.reached();
+        disk.remove_file(&directory.join(&entry.name))?;
+        has_removed = true;
     }
     Ok(has_removed)
 }
@@ -121,8 +145,11 @@ fn complete_swaps(disk: &dyn Disk, directory: &Path, entries: &[DiskEntry]) -> R
                 disk.remove_file(&directory.join(&entry.name))?;
             }
         }
+        // Else a power cut could keep the replacement under its new name, and beside it what it replaces.
+        disk.sync_directory(directory)?;
     }
     for entry in &swaps {
+        Mark::ReplacementCompleted.reached();
         let name = entry.name.strip_suffix(SWAP).unwrap_or(&entry.name);
         disk.rename(&directory.join(&entry.name), &directory.join(name))?;
     }

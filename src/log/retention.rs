@@ -12,6 +12,7 @@ use crate::log::log_segment::LogSegment;
 use crate::log::settings::LogSettings;
 use crate::log::time_index::NO_TIMESTAMP;
 use crate::log::unified_log::{LogState, LogStatus, UnifiedLog};
+use crate::marks::Mark;
 use crate::types::{Instant, Now, Offset};
 use crate::zoo::{self, Bug};
 
@@ -121,6 +122,7 @@ impl UnifiedLog {
         let rolled = if count > 0 && count == state.segments.len() { self.roll_now(state, now.wall) } else { Ok(()) };
         let count = if rolled.is_ok() { count } else { count - 1 };
         if count > 0 && state.status == LogStatus::Online {
+            Mark::OldSegmentsDeleted.reached();
             let bytes: u64 = state.segments.values().take(count).map(LogSegment::bytes).sum();
             self.delete_segments(state, now, settings, count)?;
             let (partition, log_start) = (self.topic_partition(), state.log_start);
@@ -188,8 +190,9 @@ impl LogState {
         let mut excess = bytes.saturating_sub(retention_bytes);
         self.count_prefix(|segment, _| {
             let left = excess.checked_sub(segment.bytes());
-            excess = left.unwrap_or(excess);
-            Ok(left.is_some())
+            let takes_more = zoo::is(Bug::RetentionTakesOneMore) && excess > 0;
+            excess = left.unwrap_or(if takes_more { 0 } else { excess });
+            Ok(left.is_some() || takes_more)
         })
     }
 
@@ -197,7 +200,10 @@ impl LogState {
         if settings.retention_ms < 0 {
             return Ok(0);
         }
-        self.count_prefix(|segment, _| {
+        self.count_prefix(|segment, next| {
+            if zoo::is(Bug::LastSegmentNeverOld) && next.is_none() {
+                return Ok(false);
+            }
             let newest = match segment.largest()?.timestamp {
                 timestamp if timestamp > NO_TIMESTAMP => timestamp,
                 _ => segment.file()?.modified()?.0,

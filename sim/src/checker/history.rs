@@ -6,12 +6,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::admin_history::AdminHistory;
 use super::connection_limits::ConnectionLimits;
+use super::aged_offsets::AgedOffsets;
 use super::deleted_records::DeletedRecords;
 use super::destroyed_records::DestroyedRecords;
 use super::group_history::GroupHistory;
 use super::sessions::Sessions;
 use super::{Excuse, Oracle, Violation};
 use crate::client::Value;
+use crate::heritage::STALE_CLIENT;
 
 /// What a producer asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -123,6 +125,7 @@ pub struct History {
     admin: AdminHistory,
     destroyed: DestroyedRecords,
     deleted: DeletedRecords,
+    aged: AgedOffsets,
     violations: Vec<Violation>,
     oracle: Oracle,
 }
@@ -156,6 +159,12 @@ impl History {
         let era = self.era();
         self.sends.push(Send { value, acks, partition, lane, outcome: SendOutcome::Unknown, era });
         SendId(self.sends.len() - 1)
+    }
+
+    /// Another broker has left this on the disk, in the first partition.
+    pub(crate) fn left(&mut self, value: Value, offset: i64) {
+        let send = self.sent(value, Acks::All, 0, Lane::Connection(u64::from(value.client) << 32));
+        self.acked(send, offset);
     }
 
     pub(crate) fn acked(&mut self, send: SendId, offset: i64) {
@@ -196,6 +205,9 @@ impl History {
             self.violate(Violation::AboveHighWatermark { client, partition, offset, high_watermark });
         }
         let Some(value) = value else { return self.violate(Violation::Foreign { partition, offset }) };
+        if value.client == STALE_CLIENT {
+            return self.violate(Violation::StaleServed { value, partition, offset });
+        }
         let before = *self.reads.entry((partition, epoch, offset)).or_insert(value);
         if before != value {
             self.violate(Violation::OffsetChanged { partition, offset, before, after: value });
@@ -266,6 +278,11 @@ impl History {
     /// Which records clients have had deleted.
     pub(crate) fn deleted(&mut self) -> &mut DeletedRecords {
         &mut self.deleted
+    }
+
+    /// Which committed offsets are too old.
+    pub(crate) fn aged(&mut self) -> &mut AgedOffsets {
+        &mut self.aged
     }
 
     /// What members of the group were told.

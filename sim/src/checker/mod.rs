@@ -4,6 +4,7 @@
 
 mod admin_history; // what admins were told of their topics
 mod connection_limits; // how many connections there may be
+mod aged_offsets; // which committed offsets are too old
 mod deleted_records; // which records clients have had deleted
 mod destroyed_records; // which records lay in bytes that the disk has destroyed
 mod group_history;
@@ -12,6 +13,8 @@ mod history;
 mod history_tests;
 mod oracle; // how it judges: as a whole, or bent in one place
 mod read_ahead; // how much is read behind a request that is in work
+mod refused_batches; // what became of batches that are wrong, and of sound ones beside them
+mod retained_records; // what retention may take, and must
 mod sessions; // who may be unknown to a group, and when
 mod violation;
 
@@ -22,4 +25,7 @@ pub(crate) use history::Lane;
 pub use history::{Acks, Era, History, Seen, SendId};
 pub use oracle::{Excuse, Oracle};
 pub(crate) use read_ahead::ReadAhead;
+pub(crate) use refused_batches::{RefusedBatches, refused};
+pub use retained_records::Wrong;
+pub(crate) use retained_records::{Found, RetainedRecords, Retention};
 pub use violation::{Violation, ViolationClass};

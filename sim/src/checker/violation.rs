@@ -4,6 +4,7 @@
 
 use klamm::error_code::ErrorCode;
 
+use super::Wrong;
 use crate::client::Value;
 
 /// What kind of promise was broken; the command's exit status tells it.
@@ -85,6 +86,12 @@ pub enum Violation {
         "L17: client {client} is told of a leader of partition {partition} {after_ms} ms after its log directory was removed"
     )]
     RemovalUnseen { client: u32, partition: i32, after_ms: u64 },
+    #[error("L18: topic {name}, of which old records are taken: {wrong}")]
+    NotRetained { name: String, wrong: Wrong },
+    #[error(
+        "L19: {value}, which another broker had replaced or deleted, is served at offset {offset} of partition {partition}"
+    )]
+    StaleServed { value: Value, partition: i32, offset: i64 },
     #[error("M5: topic {name} is there, and nobody leads a partition of it: {error:?}")]
     Leaderless { name: String, error: ErrorCode },
     #[error("S3: the broker starts while the disk with its metadata is not there")]
@@ -123,6 +130,10 @@ pub enum Violation {
     Expelled { member: String, silent_ms: u64 },
     #[error("G7: member {member} waited {waited_ms} ms for the others and was then unknown")]
     WaitedInVain { member: String, waited_ms: u64 },
+    #[error("G10: the offset {offset} that group {group} has committed is not old, and {found} is found")]
+    OffsetExpired { group: String, offset: i64, found: i64 },
+    #[error("G10: the committed offset of group {group} is still there {late_ms} ms after it was to be gone")]
+    OffsetKept { group: String, late_ms: i64 },
     #[error("T1: a request of client {client} was answered as timed out before its time")]
     ExpiredEarly { client: u32 },
     #[error("T2: a fetch of client {client} was answered without anything {early_ns} ns before its time")]
@@ -153,6 +164,14 @@ pub enum Violation {
         "F3: the history of client {client} leaves that of partition {partition} at {expected:?}, and it is told {found:?}"
     )]
     DivergenceOtherwise { client: u32, partition: i32, expected: Option<(i32, i64)>, found: Option<(i32, i64)> },
+    #[error("P1: a produce that is wrong ({what}) came to {found:?}, and must come to {expected:?}")]
+    RefusedOtherwise { what: String, expected: ErrorCode, found: ErrorCode },
+    #[error("P2: offset {offset} of topic {name} holds what was refused, or nobody ever wrote")]
+    RefusedKept { name: String, offset: i64 },
+    #[error("P2: what was acknowledged at offset {offset} of topic {name}, beside what was refused, is not there")]
+    AcceptedLost { name: String, offset: i64 },
+    #[error("P3: client {client} is answered on a connection on which a batch without acknowledgement was refused")]
+    RefusalUnheard { client: u32 },
     #[error("X1: client {client}, which reads everything, was told of aborted transactions in partition {partition}")]
     AbortedTold { client: u32, partition: i32 },
     #[error("M3: what was asked about topic {name} came to {error:?} while nothing was wrong")]
@@ -219,6 +238,11 @@ impl Violation {
             | Violation::NotSought { error, .. } => {
                 format!("{invariant}: {} {error:?}", self.check())
             }
+            Violation::NotRetained { wrong, .. } => {
+                let wrong = format!("{wrong:?}");
+                format!("{invariant}: {}", wrong.split(' ').next().unwrap_or_default())
+            }
+            Violation::RefusedOtherwise { what, .. } => format!("{invariant}: {} {what}", self.check()),
             Violation::SequenceBroken { error: what, .. } | Violation::WentBack { what, .. } => {
                 format!("{invariant}: {} {what}", self.check())
             }
@@ -255,6 +279,7 @@ impl Violation {
             | Violation::SessionOtherwise { client, .. }
             | Violation::ForgottenTold { client, .. }
             | Violation::DivergenceOtherwise { client, .. }
+            | Violation::RefusalUnheard { client }
             | Violation::UnreadableAnswer { client } => Some(*client),
             Violation::UnaskedAnswer { connection }
             | Violation::AnswerOutOfOrder { connection }

@@ -3,9 +3,12 @@
 //! They speak Kafka through the broker's own codec and must not look into the broker.
 
 mod admin; // creates, alters and deletes topics
+mod ager; // lets committed offsets grow old
 mod connection; // frames over one simulated socket
 mod consumer; // reads everything, again and again
 mod crowd; // many connections of one peer
+mod contrarian; // is wrong on purpose
+mod contrary; // batches that no broker may take
 mod deleter; // has records deleted
 mod dialogue; // asks one thing at a time
 mod epoch_teller; // tells which epoch it has read last
@@ -13,6 +16,7 @@ mod examiner; // knows what it must be told
 mod garbage; // sends what no client should send
 mod group_member; // joins, commits, leaves
 mod habits; // how a client treats its connection
+mod hoarder; // writes more than may be kept
 mod link; // a connection at a time, made anew when it is gone
 mod operator; // changes the configuration of the broker
 mod questions; // what an examiner asks
@@ -30,9 +34,11 @@ mod versions; // which version of an API is spoken
 pub use value::Value;
 
 pub(crate) use admin::{Admin, AdminProfile};
+pub(crate) use ager::Ager;
 pub(crate) use connection::{ClientConnection, ConnectionNews};
 pub(crate) use consumer::{Consumer, ConsumerProfile};
 pub(crate) use crowd::{Crowd, CrowdProfile};
+pub(crate) use contrarian::{Contrarian, ContrarianProfile};
 pub(crate) use deleter::{Deleter, DeleterProfile};
 pub(crate) use epoch_teller::{EpochTeller, EpochTellerProfile};
 pub(crate) use examiner::{Examiner, ExaminerProfile};
@@ -40,6 +46,7 @@ pub(crate) use garbage::Garbage;
 pub(crate) use group_member::{GroupMember, GroupMemberProfile};
 pub(crate) use habits::Habits;
 pub(crate) use operator::{Operator, OperatorProfile};
+pub(crate) use hoarder::{Hoarder, HoarderProfile};
 pub(crate) use producer::{Producer, ProducerProfile};
 pub(crate) use renewer::{Renewer, RenewerProfile};
 pub(crate) use seeker::Seeker;

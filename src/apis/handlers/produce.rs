@@ -126,7 +126,7 @@ pub(crate) fn handle(
         apis.replica_manager().want_sync(&produce.unsynced);
     }
     let answer = match acks {
-        Acks::None if has_error(&outcomes) => {
+        Acks::None if has_error(&outcomes) && !zoo::is(Bug::RefusalUntold) => {
             Mark::RefusedSilently.reached();
             Answer::Close(REFUSED_SILENTLY)
         }

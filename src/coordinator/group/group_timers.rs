@@ -17,6 +17,7 @@ use crate::coordinator::group::timers::Timer;
 use crate::error_code::ErrorCode;
 use crate::marks::Mark;
 use crate::types::{Instant, Now, WallTime};
+use crate::zoo::{self, Bug};
 
 impl GroupCoordinator {
     /// All records have been replayed: the groups come to life. No time passes for them before [`GroupCoordinator::opened`].
@@ -127,11 +128,13 @@ impl GroupCoordinator {
         let mut seen = 0;
         for (topic, partition, committed) in offsets.of_group(group_id) {
             seen += 1;
-            let is_expired = !group.is_subscribed_to(topic)
+            let is_held = group.is_subscribed_to(topic) && !zoo::is(Bug::HeldOffsetAges);
+            let is_expired = !is_held
                 && self.is_expired(group, committed, now.wall)
                 && !offsets.is_pending(group_id, topic, partition)
                 && !self.in_flight.contains(group_id, topic, partition);
             if is_expired {
+                Mark::OffsetGrownOld.reached();
                 result.append([tombstone(group_id, topic, partition)]);
             } else {
                 has_kept_any = true;

@@ -7,6 +7,7 @@ use std::ops::RangeInclusive;
 use crate::limits::RECORD_ERRORS_MAX;
 use crate::record::{RecordBatch, RecordSummary, TimestampType};
 use crate::types::Now;
+use crate::zoo::{self, Bug};
 
 use super::{RejectedRecord, ValidationSettings};
 
@@ -24,7 +25,7 @@ impl RecordRules {
         let latest = now.wall.0.saturating_add(settings.timestamp_after_max_ms);
         RecordRules {
             // A coordinator's control records have keys too, so nothing is lost by asking.
-            needs_key: settings.is_compacted,
+            needs_key: settings.is_compacted && !zoo::is(Bug::KeylessTaken),
             range: (settings.timestamp_type == TimestampType::CreateTime).then_some(earliest..=latest),
             claims_append_time: batch.timestamp_type() == TimestampType::LogAppendTime,
         }
@@ -39,7 +40,7 @@ impl RecordRules {
                 let (earliest, latest) = (range.start(), range.end());
                 Some(format!("Timestamp {timestamp} is out of range. It should be within [{earliest}, {latest}]"))
             }
-            None if self.claims_append_time => {
+            None if self.claims_append_time && !zoo::is(Bug::AppendTimeClaimed) => {
                 Some("Producers should not set the timestamp type to LogAppendTime".into())
             }
             None => None,

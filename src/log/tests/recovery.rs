@@ -6,6 +6,7 @@ use std::path::Path;
 
 use super::*;
 use crate::env::Disk;
+use crate::log::folder_files::FolderFiles;
 
 const SEGMENT: &str = "/logs/topic-0/00000000000000000000";
 
@@ -218,6 +219,16 @@ fn a_complete_replacement_is_finished_and_an_incomplete_one_undone() {
     let (_manager, log) = open(&incomplete, small(5));
     assert_eq!((log.segments(), log.log_end_offset()), (2, Offset(20)));
     assert!(incomplete.read(path(0, "log.swap")).is_none());
+}
+
+#[test]
+fn an_incomplete_replacement_that_cannot_be_removed_keeps_the_mark_that_says_so() {
+    let disk = filled(5);
+    disk.write(path(10, "log.swap"), b"half");
+    disk.write(path(0, "log.cleaned"), b"half");
+    disk.faults.break_at(&path(10, "log.swap"));
+    assert!(FolderFiles::tidy_up(&*disk, Path::new("/logs/topic-0")).is_err());
+    assert!(disk.read(path(0, "log.cleaned")).is_some());
 }
 
 #[test]
