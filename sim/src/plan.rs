@@ -11,9 +11,9 @@ use klamm::types::Instant;
 use crate::broker_machine::{Layout, LogDirectories};
 use crate::checker::Acks;
 use crate::client::{
-    AdminProfile, ConsumerProfile, ContrarianProfile, CrowdProfile, DeleterProfile, EpochTellerProfile, ExaminerProfile,
-    GroupMemberProfile, Habits, HoarderProfile, OperatorProfile, ProducerProfile, RenewerProfile, SessionKeeperProfile,
-    SlowReaderProfile, TunerProfile, VanisherProfile,
+    AdminProfile, ConsumerProfile, ContrarianProfile, CrowdProfile, DeleterProfile, EpochTellerProfile,
+    ExaminerProfile, GroupMemberProfile, Habits, HoarderProfile, OperatorProfile, ProducerProfile, RenewerProfile,
+    SessionKeeperProfile, SlowReaderProfile, TunerProfile, VanisherProfile,
 };
 use crate::heritage::Heritage;
 use crate::keyed::{Draw, Site, draw_config};

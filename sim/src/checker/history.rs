@@ -5,8 +5,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::admin_history::AdminHistory;
-use super::connection_limits::ConnectionLimits;
 use super::aged_offsets::AgedOffsets;
+use super::connection_limits::ConnectionLimits;
 use super::deleted_records::DeletedRecords;
 use super::destroyed_records::DestroyedRecords;
 use super::group_history::GroupHistory;

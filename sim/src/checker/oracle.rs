@@ -25,12 +25,15 @@ checks! {
     AcknowledgedLost, AcknowledgedElsewhere, Twice, RefusedThere, RefusedWithoutCause, OffsetChanged, Gap,
     OutOfOrder, SequenceBroken, NeverAcknowledged, WentBack, AboveHighWatermark, DeletedServed, DeletedBack,
     DeletedOtherwise, OutOfRange, ReadLost, EpochEndsEarly, Foreign, SoughtInVain, NotSought, ServedShort, Denied,
-    RemovalUnseen, Leaderless, StartsWithoutMetadata, DamagedBatch, TwoOwners, CommitLost, CommitUnseen,
-    ForeignCommit, CommitAhead, StaleCommit, StaleHeartbeat, AssignmentLost, TwinAlive, StaticRebalance, CannotLeave,
-    Expelled, WaitedInVain, ExpiredEarly, AnsweredEarly, TopicNotAsTold, ConfigNotAsTold, SettingNotAsTold,
-    PartitionsGone, FormerTopicServed, FormerRecord, RenewedLost, AbortedTold, NotDone, Unmentioned, UnaskedAnswer,
-    AnswerOutOfOrder, ReadAhead, ConnectionKept, ClosedWithoutCause, HeldForNobody, NonsenseHeard, Unanswered,
-    UnreadableAnswer, NotAsReference, DoesNotStart, DoesNotStop, StopsInTheMiddle, Panicked, Stuck,
+    RemovalUnseen, NotRetained, StaleServed, Leaderless, StartsWithoutMetadata, DamagedBatch, TwoOwners, CommitLost,
+    CommitUnseen, ForeignCommit, CommitAhead, StaleCommit, StaleHeartbeat, AssignmentLost, TwinAlive,
+    StaticRebalance, GroupTooLarge, CannotLeave, Expelled, WaitedInVain, OffsetExpired, OffsetKept, ExpiredEarly,
+    AnsweredEarly, TopicNotAsTold, ConfigNotAsTold, SettingNotAsTold, BrokerSettingNotAsTold, BadSettingTaken,
+    PartitionsGone, FormerTopicServed, FormerRecord, RenewedLost, SessionOtherwise, ForgottenTold,
+    DivergenceOtherwise, RefusedOtherwise, RefusedKept, AcceptedLost, RefusalUnheard, AbortedTold, NotDone,
+    Unmentioned, UnaskedAnswer, AnswerOutOfOrder, ReadAhead, ConnectionKept, ClosedWithoutCause, HeldForNobody,
+    NonsenseHeard, Unanswered, LimitPassed, UnreadableAnswer, NotAsReference, DoesNotStart, DoesNotStop,
+    StopsInTheMiddle, Panicked, Stuck,
 }
 
 macro_rules! excuses {
