@@ -27,8 +27,6 @@ fn the_bugs_of_others_are_planted_under_names_that_there_are() {
 
 #[cfg(feature = "zoo")]
 #[test]
-#[expect(clippy::unwrap_used, reason = "a test may panic where it cannot go on")]
-#[expect(clippy::disallowed_methods, reason = "a test starts the command")]
 fn a_walk_through_the_oracle_says_which_check_a_bug_needs() {
     let walk = ["zoo", "--oracle", "--json", "--bug", "acks=0 is answered", "--seeds", "25"];
     let output = std::process::Command::new(env!("CARGO_BIN_EXE_klamm-sim")).args(walk).output().unwrap();
