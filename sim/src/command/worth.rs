@@ -12,7 +12,7 @@ use klamm_sim::checker::Excuse;
 use serde::{Deserialize, Serialize};
 
 use super::exit::Exit;
-use super::host::{Stopwatch, append, is_watched, read};
+use super::host::{Stopwatch, append, is_watched, read_if_there};
 use super::part::{Part, Trial};
 use super::refuse_file;
 use super::worth_table::WorthTable;
@@ -238,9 +238,6 @@ fn first_false_alarm(excuse: Excuse) -> ExcuseNote {
 
 /// What earlier walks have learnt.
 fn notes_in(path: &Path) -> Result<Vec<Note>, String> {
-    if !path.exists() {
-        return Ok(Vec::new());
-    }
     let parse = |line: &str| serde_json::from_str(line).map_err(|error| format!("{}: {error}", path.display()));
-    read(path)?.lines().map(parse).collect()
+    read_if_there(path)?.lines().map(parse).collect()
 }
