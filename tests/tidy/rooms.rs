@@ -54,7 +54,7 @@ pub(crate) const ROOMS: &[Room] = &[
     ),
     room(
         "metadata",
-        &["marks", "env", "types", "error_code", "limits", "lookup_map", "config", "record", "protocol"],
+        &["marks", "zoo", "env", "types", "error_code", "limits", "lookup_map", "config", "record", "protocol"],
         "network, log (the broker joins them)",
     ),
     room("purgatory", &["types", "env", "lookup_map"], "what it delays"),

@@ -65,6 +65,11 @@ pub(super) fn read(path: &Path) -> Result<String, String> {
     fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))
 }
 
+/// The text of a file; none if there is no such file.
+pub(super) fn read_if_there(path: &Path) -> Result<String, String> {
+    if path.exists() { read(path) } else { Ok(String::new()) }
+}
+
 /// Writes a file, and the folder for it if there is none.
 pub(super) fn write(path: &Path, text: &str) -> Result<(), String> {
     let write = || {

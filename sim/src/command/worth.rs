@@ -12,7 +12,7 @@ use klamm_sim::checker::Excuse;
 use serde::{Deserialize, Serialize};
 
 use super::exit::Exit;
-use super::host::{Stopwatch, append, is_watched, read};
+use super::host::{Stopwatch, append, is_watched, read_if_there};
 use super::part::{Part, Trial};
 use super::refuse_file;
 use super::worth_table::WorthTable;
@@ -113,13 +113,14 @@ impl Walk {
         if taken < left.len() { Exit::OutOfTime } else { Exit::Ok }
     }
 
-    /// Whether a note of this walk, or of an earlier one, says all that a step would tell.
+    /// Whether a note of this walk, or of an earlier one, says all that a step would tell. With more seeds one may tell more.
     fn has_taken(&self, step: Step, note: &Note) -> bool {
         match (step, note) {
             (Step::Bug(bug), Note::Bug(note)) => {
                 let has_all =
                     (note.oracle.is_some() || !self.with_oracle) && (note.faults.is_some() || !self.with_faults);
-                note.bug == bug.name() && has_all
+                let is_patient = note.seeds >= self.seeds || note.tells_faults();
+                note.bug == bug.name() && has_all && is_patient
             }
             (Step::Excuse(excuse), Note::Excuse(note)) => note.excuse == excuse.name(),
             (Step::Bug(_) | Step::Excuse(_), Note::Bug(_) | Note::Excuse(_)) => false,
@@ -237,9 +238,6 @@ fn first_false_alarm(excuse: Excuse) -> ExcuseNote {
 
 /// What earlier walks have learnt.
 fn notes_in(path: &Path) -> Result<Vec<Note>, String> {
-    if !path.exists() {
-        return Ok(Vec::new());
-    }
     let parse = |line: &str| serde_json::from_str(line).map_err(|error| format!("{}: {error}", path.display()));
-    read(path)?.lines().map(parse).collect()
+    read_if_there(path)?.lines().map(parse).collect()
 }

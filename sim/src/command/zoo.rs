@@ -61,7 +61,8 @@ pub(super) struct Options {
     /// With `--oracle` and `--ablation`: ends after so much time, such as 30s, 10m or 2h.
     #[arg(long, value_parser = parse_duration)]
     budget: Option<Duration>,
-    /// With `--oracle` and `--ablation`: keeps what was learnt in this file, a line for each bug, and goes on where it ends.
+    /// With `--oracle` and `--ablation`: keeps what was learnt in this file, a line for each bug, and goes on where it ends; with more seeds also where
+    /// a bug was found too seldom.
     #[arg(long, value_name = "FILE")]
     notes: Option<PathBuf>,
     /// Prints one object instead of a table.
