@@ -468,17 +468,7 @@ fn layout(
     if draw.part(10).happens(250_000) && !has(Simple::LateUpkeep) {
         overrides.extend(EARLY_UPKEEP.map(str::to_string));
     }
-    let some = [
-        ("log.roll.ms", one_of(draw.part(7), &[None, Some(2), Some(20), Some(200)]), Simple::UsualSegments),
-        ("connections.max.idle.ms", one_of(draw.part(8), &[None, None, None, Some(400)]), Simple::NoLimits),
-        ("queued.max.request.bytes", one_of(draw.part(9), &[None, None, None, Some(20_000)]), Simple::NoLimits),
-        (
-            "max.incremental.fetch.session.cache.slots",
-            one_of(draw.part(13), &[None, None, None, Some(2)]),
-            Simple::NoLimits,
-        ),
-        ("group.max.size", one_of(draw.part(12), &[None, None, None, None, Some(2)]), Simple::NoLimits),
-    ];
+    let some = some_settings(draw);
     if has_operator {
         overrides.extend(INNER_LISTENER.map(str::to_string));
     }
@@ -499,6 +489,21 @@ fn layout(
         quantum: if has(Simple::WholeSteps) { usize::MAX } else { one_of(draw.part(5), &[1, 2, usize::MAX]) },
         closes_idle: draw.part(8).below(4) == 3 && !has(Simple::NoLimits),
     }
+}
+
+/// Settings that some runs have, and what leaves each of them out. Limits are small, so that they are reached.
+fn some_settings(draw: Draw) -> [(&'static str, Option<u64>, Simple); 5] {
+    [
+        ("log.roll.ms", one_of(draw.part(7), &[None, Some(2), Some(20), Some(200)]), Simple::UsualSegments),
+        ("connections.max.idle.ms", one_of(draw.part(8), &[None, None, None, Some(400)]), Simple::NoLimits),
+        ("queued.max.request.bytes", one_of(draw.part(9), &[None, None, None, Some(20_000)]), Simple::NoLimits),
+        (
+            "max.incremental.fetch.session.cache.slots",
+            one_of(draw.part(13), &[None, None, None, Some(2)]),
+            Simple::NoLimits,
+        ),
+        ("group.max.size", one_of(draw.part(12), &[None, None, None, None, Some(2)]), Simple::NoLimits),
+    ]
 }
 
 /// When the broker of this seed goes down, and how.

@@ -1,4 +1,6 @@
 //! What a member commits for its partitions, and what it finds committed.
+//!
+//! It must not know who else is in the group.
 
 use klamm::error_code::ErrorCode;
 use klamm::protocol::ApiKey;

@@ -1,4 +1,6 @@
 //! A static member that starts again, and its former self, which speaks once more and must be fenced.
+//!
+//! It must not know what either of them owns.
 
 use klamm::types::Instant;
 

@@ -1,4 +1,6 @@
 //! How a member joins its group, hears that it is alive, and leaves.
+//!
+//! It must not know offsets.
 
 use klamm::error_code::ErrorCode;
 use klamm::protocol::ApiKey;
