@@ -204,8 +204,6 @@ bugs! {
         ReplacementForgotten = "complete replacement is undone";
         /// A segment that was to replace others replaces them although it is not complete.
         HalfReplacementTaken = "half a replacement is taken";
-        /// What says that a replacement is not complete is removed before the replacement.
-        CleanedRemovedFirst = "half a replacement loses its mark";
         /// A transaction that is open at a start stays open.
         OpenTransactionStays = "open transaction stays open";
         /// A start forgets how topics were configured.

@@ -1,10 +1,11 @@
 //! Every way to go down: a short work is repeated, and each time the broker goes down before another of its effects on the disk; then again before
-//! each effect of the recovery from that.
+//! each effect of the recovery from that, and before each effect of a first start on what another broker has left.
 //!
 //! It must not know what an effect is. No other fault is about, so that what is found has one cause.
 
 use crate::checker::Violation;
 use crate::client::Habits;
+use crate::heritage::Heritage;
 use crate::plan::{Ending, Plan};
 use crate::reduction::Reduction;
 use crate::run::run_to_points;
@@ -13,6 +14,8 @@ use crate::world::{Crash, WorldOptions};
 
 /// How long the work goes on, at most.
 const WORK_NS: u64 = 150_000_000;
+/// So many effects of a first start are gone through.
+const START_EFFECTS: u64 = 24;
 const BATCHES_MAX: u32 = 4;
 const ROUNDS_MAX: u32 = 3;
 
@@ -47,6 +50,12 @@ pub fn crash_points(seed: u64, both: bool, every: u64) -> CrashPoints {
                 found.visit(seed, &plan, &[effect, again], *crash);
             }
         }
+        for heritage in Heritage::ALL {
+            let plan = Plan { heritage: Some(heritage), ..plan.clone() };
+            for effect in 1..=START_EFFECTS {
+                found.visit(seed, &plan, &[effect], *crash);
+            }
+        }
     }
     found
 }
@@ -77,7 +86,8 @@ fn short_plan(seed: u64) -> Plan {
     for member in &mut plan.members {
         (member.rounds, member.habits) = (member.rounds.min(ROUNDS_MAX), Habits::none());
     }
-    (plan.admin, plan.garbage) = (None, 0);
+    (plan.admin, plan.garbage, plan.contrarian, plan.hoarder) = (None, 0, None, None);
+    plan.ages_offsets = false;
     plan.crashes.clear();
     plan.descriptors_max = None;
     plan.chaos_ns = WORK_NS;

@@ -37,6 +37,11 @@ pub(crate) enum Heritage {
     Deleted,
 }
 
+impl Heritage {
+    pub(crate) const ALL: [Heritage; 4] =
+        [Heritage::Whole, Heritage::Replaced, Heritage::HalfReplaced, Heritage::Deleted];
+}
+
 /// Leaves a record outside of any transaction, and two of one that nobody has ended, and says what is at which offset. A disk that refuses it holds a part of it,
 /// or nothing.
 pub(crate) fn leave(world: &World, topic: &str, heritage: Heritage) -> Vec<(i64, Value)> {

@@ -549,7 +549,7 @@ fn admin(seed: u64, client: u32) -> AdminProfile {
 }
 
 fn heritage(draw: Draw) -> Heritage {
-    one_of(draw, &[Heritage::Whole, Heritage::Replaced, Heritage::HalfReplaced, Heritage::Deleted])
+    one_of(draw, &Heritage::ALL)
 }
 
 fn deleter(draw: Draw) -> DeleterProfile {
@@ -592,7 +592,7 @@ fn contrarian(draw: Draw) -> ContrarianProfile {
 }
 
 fn hoarder(draw: Draw) -> HoarderProfile {
-    let rounds = u32::try_from(draw.between(5, 60)).unwrap_or(5);
+    let rounds = u32::try_from(draw.between(20, 50)).unwrap_or(20);
     let by_age = draw.part(0).happens(500_000);
     HoarderProfile { client: HOARDER, rounds, by_age, habits: Habits::draw(draw) }
 }

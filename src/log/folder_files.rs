@@ -23,9 +23,6 @@ use crate::zoo::{self, Bug};
 /// Ends the name of a file that was to replace another.
 const TEMPORARY: &str = ".tmp";
 
-/// Whether a file of this name is meant.
-type Condition<'a> = &'a dyn Fn(&str) -> bool;
-
 /// The segments and snapshots of a folder.
 #[derive(Debug, Default)]
 pub(super) struct FolderFiles {
@@ -100,20 +97,18 @@ fn remove_temporaries(disk: &dyn Disk, directory: &Path, entries: &[DiskEntry]) 
         name.ends_with(SWAP) && (is_incomplete || zoo::is(Bug::ReplacementForgotten))
     };
     let is_leftover = |name: &str| [DELETED, CLEANED, TEMPORARY].iter().any(|ending| name.ends_with(ending));
-    let (first, last): (Condition<'_>, Condition<'_>) =
-        if zoo::is(Bug::CleanedRemovedFirst) { (&is_leftover, &is_undone) } else { (&is_undone, &is_leftover) };
-    let has_undone = remove_those(disk, directory, entries, first)?;
+    let has_undone = remove_those(disk, directory, entries, is_undone)?;
     if has_undone {
         disk.sync_directory(directory)?;
     }
-    Ok(remove_those(disk, directory, entries, last)? || has_undone)
+    Ok(remove_those(disk, directory, entries, is_leftover)? || has_undone)
 }
 
 fn remove_those(
     disk: &dyn Disk,
     directory: &Path,
     entries: &[DiskEntry],
-    is_doomed: Condition<'_>,
+    is_doomed: impl Fn(&str) -> bool,
 ) -> Result<bool, DiskError> {
     let doomed = entries.iter().filter(|entry| is_doomed(&entry.name));
     let mut has_removed = false;

@@ -146,7 +146,8 @@ impl DestroyedRecords {
 
 /// The partition of the topic whose records lie in a file; `None` if none do.
 fn partition_of(path: &Path, topic: &str) -> Option<i32> {
-    path.extension().filter(|extension| *extension == "log")?;
+    let name = path.file_name()?.to_str()?;
+    name.strip_suffix(".swap").unwrap_or(name).strip_suffix(".log")?;
     folder_of(path, topic)
 }
 

@@ -43,8 +43,8 @@ impl RetainedRecords {
         self.acknowledged.insert(offset, value);
     }
 
-    /// Judges what was read from the start of the log to its end. `lost_bytes` may have been behind that end once.
-    pub(crate) fn verdict(&self, start: i64, found: &Found, lost_bytes: u64) -> Option<Wrong> {
+    /// Judges what was read from the start of the log to its end.
+    pub(crate) fn verdict(&self, start: i64, found: &Found) -> Option<Wrong> {
         if let Some((offset, _)) = found.iter().find(|(offset, (value, _))| !self.is_own(**offset, *value)) {
             return Some(Wrong::Foreign { offset: *offset });
         }
@@ -54,9 +54,7 @@ impl RetainedRecords {
         }
         let bytes: u64 = found.values().map(|(_, bytes)| bytes).sum();
         match self.retention {
-            Retention::Bytes(least) if start > 0 && bytes + lost_bytes < least => {
-                Some(Wrong::TooLittle { start, bytes })
-            }
+            Retention::Bytes(least) if start > 0 && bytes < least => Some(Wrong::TooLittle { start, bytes }),
             Retention::Young => {
                 let is_young = |value: &Value| self.sent.get(value) == Some(&true);
                 let taken = self.acknowledged.iter().find(|(offset, value)| **offset < start && is_young(value));
@@ -143,10 +141,9 @@ mod tests {
     #[test]
     fn by_size_no_less_than_the_limit_is_left_and_in_the_end_no_more_than_a_segment_beyond_it() {
         let records = records(Retention::Bytes(400), &[true; 9]);
-        assert_eq!(records.verdict(0, &found(0..9), 0), None);
-        assert_eq!(records.verdict(5, &found(5..9), 0), None);
-        assert_eq!(records.verdict(6, &found(6..9), 0), Some(Wrong::TooLittle { start: 6, bytes: 300 }));
-        assert_eq!(records.verdict(6, &found(6..9), 100), None);
+        assert_eq!(records.verdict(0, &found(0..9)), None);
+        assert_eq!(records.verdict(5, &found(5..9)), None);
+        assert_eq!(records.verdict(6, &found(6..9)), Some(Wrong::TooLittle { start: 6, bytes: 300 }));
         assert_eq!(records.last_verdict(&found(3..9)), None);
         assert_eq!(records.last_verdict(&found(2..9)), Some(Wrong::TooMuch { bytes: 700, most: 650 }));
     }
@@ -154,8 +151,8 @@ mod tests {
     #[test]
     fn by_age_nothing_young_is_taken_and_in_the_end_old_records_are_there_only_beside_young_ones() {
         let records = records(Retention::Young, &[false, false, false, true, false]);
-        assert_eq!(records.verdict(3, &found(3..5), 0), None);
-        assert_eq!(records.verdict(4, &found(4..5), 0), Some(Wrong::TakenYoung { offset: 3 }));
+        assert_eq!(records.verdict(3, &found(3..5)), None);
+        assert_eq!(records.verdict(4, &found(4..5)), Some(Wrong::TakenYoung { offset: 3 }));
         assert_eq!(records.last_verdict(&found(1..5)), None);
         assert_eq!(records.last_verdict(&found(0..5)), Some(Wrong::TooMuch { bytes: 300, most: 250 }));
         assert_eq!(records.last_verdict(&found(4..5)), Some(Wrong::TooMuch { bytes: 100, most: 0 }));
@@ -164,8 +161,8 @@ mod tests {
     #[test]
     fn what_is_behind_the_start_is_there_as_it_was_written() {
         let records = records(Retention::Bytes(100), &[true; 3]);
-        assert_eq!(records.verdict(0, &found(1..3), 0), Some(Wrong::Lost { offset: 0 }));
+        assert_eq!(records.verdict(0, &found(1..3)), Some(Wrong::Lost { offset: 0 }));
         let strange = Found::from([(0, (Some(value(1)), 100))]);
-        assert_eq!(records.verdict(0, &strange, 0), Some(Wrong::Foreign { offset: 0 }));
+        assert_eq!(records.verdict(0, &strange), Some(Wrong::Foreign { offset: 0 }));
     }
 }

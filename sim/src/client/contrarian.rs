@@ -249,6 +249,7 @@ impl Contrarian {
         self.name += 1;
         self.batches = Default::default();
         self.task = Task::Create;
+        self.is_done |= context.is_calm;
         self.link.retry(context);
     }
 
@@ -302,7 +303,6 @@ fn outcome(response: &ProduceResponse<'_>) -> (ErrorCode, i64) {
 
 impl Client for Contrarian {
     fn step(&mut self, context: &mut ClientContext<'_>) -> Option<Instant> {
-        self.is_done |= context.is_calm && self.link.outstanding() == 0;
         if self.is_done {
             self.link.close();
             return None;
@@ -326,7 +326,6 @@ impl Client for Contrarian {
                     if self.take_answer(context, version, &body).is_err() {
                         context.history.violate(Violation::UnreadableAnswer { client: self.profile.client });
                     }
-                    self.is_done |= context.is_calm;
                     if self.is_done {
                         self.link.close();
                         return None;

@@ -1,6 +1,7 @@
 //! A client that writes more into a topic than may be kept: by size, or with times that are long past. It looks what is left, and in the end whether enough has gone.
 //!
-//! One request at a time. A topic whose creation was not confirmed is given up. It comes only where old records are looked for often. It must not know how long a
+//! One request at a time. A topic whose creation was not confirmed is given up, and so is one that a restart of the broker has outlived: a power cut may take the
+//! name of a new segment and keep that an old one was removed. It comes only where old records are looked for often. It must not know how long a
 //! segment is kept for its own sake: the history does.
 
 use std::collections::BTreeMap;
@@ -35,10 +36,8 @@ const DAY_MS: i64 = 86_400_000;
 /// How long records are kept: longer than the wall clock is ever off. Old ones are older by far.
 const KEPT_MS: i64 = 10 * DAY_MS;
 const OLD_MS: i64 = 100 * DAY_MS;
-const SEGMENT_BYTES: u64 = 700;
-const KEPT_BYTES: u64 = 1_500;
-/// What was on its way when the broker went down: two batches.
-const LOST_BYTES: u64 = 700;
+const SEGMENT_BYTES: u64 = 1_000;
+const KEPT_BYTES: u64 = 2_000;
 
 /// What one hoarder is like in one run.
 #[derive(Clone, Copy, Debug)]
@@ -224,24 +223,27 @@ impl Hoarder {
         if next < data.high_watermark {
             return Some(next).filter(|next| *next > from);
         }
-        let lost_bytes = if context.boot == self.made_in { 0 } else { LOST_BYTES };
-        let wrong = self.records.verdict(self.start, &self.found, lost_bytes);
+        let wrong = self.records.verdict(self.start, &self.found);
         let wrong = wrong.or_else(|| self.records.last_verdict(&self.found).filter(|_| self.has_settled));
         wrong.into_iter().for_each(|wrong| context.history.violate(wrong.of(&self.topic())));
         None
     }
 
     fn give_name_up(&mut self, context: &ClientContext<'_>) {
-        self.name += 1;
-        self.records = nothing_kept(self.profile);
-        self.task = Task::Create;
+        self.begin_anew();
         self.link.retry(context);
         self.is_done |= context.is_calm;
     }
 
-    /// Another record, most often, or a look. When faults are over there is a last look, after a while.
+    fn begin_anew(&mut self) {
+        self.name += 1;
+        self.records = nothing_kept(self.profile);
+        (self.task, self.has_settled) = (Task::Create, false);
+    }
+
+    /// Another record, most often, or a look. When all is written and faults are over there is a last look, after a while.
     fn go_on(&mut self, context: &ClientContext<'_>) {
-        if context.is_calm || self.rounds_left == 0 {
+        if self.rounds_left == 0 {
             self.is_done |= self.has_settled;
             self.task = Task::Start;
             self.has_settled = context.is_calm;
@@ -280,6 +282,9 @@ impl Client for Hoarder {
         let beginning = self.link.begin(context, false);
         if beginning.was_lost && has_open {
             self.connection_lost(context);
+        }
+        if context.boot != self.made_in && self.task != Task::Create && self.link.outstanding() == 0 {
+            self.begin_anew();
         }
         if let Next::Rest(at) = beginning.next {
             return Some(at);
