@@ -338,8 +338,12 @@ impl History {
                 SendOutcome::Acknowledged(offset) => Some(offset),
                 SendOutcome::Refused | SendOutcome::Unknown => None,
             };
-            // Whatever a client was told, what is there is there in order. What the disk has destroyed has left its place to others.
-            let is_excused = |offset: &i64| self.destroyed.excuses(send.partition, *offset, send.era.recoveries);
+            // Whatever a client was told, what is there is there in order. What the disk has destroyed has left its place to others, and so has what was deleted
+            // before the log behind it was destroyed and began anew.
+            let is_excused = |offset: &i64| {
+                self.destroyed.excuses(send.partition, *offset, send.era.recoveries)
+                    || self.deleted.excuses(send.partition, *offset) && self.destroyed.is_touched(send.partition)
+            };
             let acknowledged = acknowledged.filter(|offset| !is_excused(offset));
             let Some(offset) = found.map(|(_, offset)| offset).or(acknowledged) else { continue };
             let key = (send.lane, send.partition);
