@@ -4,6 +4,8 @@
 //!
 //! It comes when nothing is wrong any more, and must not know when an offset may go: the history does.
 
+use std::ops::Range;
+
 use klamm::error_code::ErrorCode;
 use klamm::protocol::messages::delete_topics::{DeleteTopicState, DeleteTopicsRequest, DeleteTopicsResponse};
 use klamm::protocol::messages::find_coordinator::FindCoordinatorRequest;
@@ -183,14 +185,7 @@ impl Ager {
             Task::Find(_) => self.task = Task::Join,
             Task::Join => {
                 let response = JoinGroupResponse::decode(decoder, version)?;
-                if response.error_code == ErrorCode::None.code() {
-                    context.history.aged().holds(response.member_id);
-                    self.member = Some((response.member_id.to_owned(), response.generation_id));
-                    self.task = Task::Sync;
-                } else {
-                    self.task = Task::Find(FREE);
-                    self.link.retry(context);
-                }
+                self.take_joined(context, &response);
             }
             Task::Sync => {
                 let response = SyncGroupResponse::decode(decoder, version)?;
@@ -198,35 +193,18 @@ impl Ager {
                 self.task = if is_in { Task::Commit(HELD) } else { Task::Join };
             }
             Task::Commit(group) => {
-                let response = OffsetCommitResponse::decode(decoder, version)?;
-                let partition = response.topics.first().and_then(|topic| topic.partitions.first());
-                if partition.is_some_and(|partition| partition.error_code == ErrorCode::None.code()) {
-                    let life_ms = if group == LIMITED { self.limited_ms } else { LIFE_MS };
-                    let since = (group != HELD).then_some(between);
-                    context.history.aged().committed(group, (OFFSET, life_ms), since);
-                    match group {
-                        HELD => self.task = Task::Commit(FREE),
-                        FREE => self.task = Task::Commit(LIMITED),
-                        _ => self.is_done = true,
-                    }
-                } else {
-                    self.link.retry(context);
-                }
+                let is_committed = is_committed(&OffsetCommitResponse::decode(decoder, version)?);
+                self.take_committed(context, group, is_committed.then_some(between));
             }
             Task::Fetch(group) => {
-                let response = OffsetFetchResponse::decode(decoder, version)?;
-                let partition = response.topics.first().and_then(|topic| topic.partitions.first());
-                let partition = partition.filter(|partition| partition.error_code == ErrorCode::None.code());
-                if let Some(found) = partition.filter(|_| response.error_code == ErrorCode::None.code()) {
-                    let violation = context.history.aged().found(group, found.committed_offset, between);
+                if let Some(found) = offset_in(&OffsetFetchResponse::decode(decoder, version)?) {
+                    let violation = context.history.aged().found(group, found, between);
                     violation.into_iter().for_each(|violation| context.history.violate(violation));
                 }
                 self.look_on(context, group);
             }
             Task::CommitAgain => {
-                let response = OffsetCommitResponse::decode(decoder, version)?;
-                let partition = response.topics.first().and_then(|topic| topic.partitions.first());
-                let is_committed = partition.is_some_and(|partition| partition.error_code == ErrorCode::None.code());
+                let is_committed = is_committed(&OffsetCommitResponse::decode(decoder, version)?);
                 self.go_on(context, is_committed, Task::Delete);
             }
             Task::Delete => {
@@ -240,10 +218,7 @@ impl Ager {
             }
             Task::FindAgain => self.task = Task::FetchGone,
             Task::FetchGone => {
-                let response = OffsetFetchResponse::decode(decoder, version)?;
-                let partition = response.topics.first().and_then(|topic| topic.partitions.first());
-                let found = partition.filter(|told| told.error_code == 0 && response.error_code == 0);
-                let found = found.map(|told| told.committed_offset);
+                let found = offset_in(&OffsetFetchResponse::decode(decoder, version)?);
                 if let Some(offset) = found.filter(|found| *found != NO_OFFSET) {
                     let name = OFFSETS_TOPIC.to_owned();
                     context.history.violate(Violation::FormerRecord { name, offset });
@@ -261,6 +236,30 @@ impl Ager {
             }
         }
         Ok(())
+    }
+
+    fn take_joined(&mut self, context: &mut ClientContext<'_>, response: &JoinGroupResponse<'_>) {
+        if response.error_code == ErrorCode::None.code() {
+            context.history.aged().holds(response.member_id);
+            self.member = Some((response.member_id.to_owned(), response.generation_id));
+            self.task = Task::Sync;
+        } else {
+            self.task = Task::Find(FREE);
+            self.link.retry(context);
+        }
+    }
+
+    /// An offset was committed between these moments, or refused.
+    fn take_committed(&mut self, context: &mut ClientContext<'_>, group: &str, between: Option<Range<i64>>) {
+        let Some(between) = between else { return self.link.retry(context) };
+        let life_ms = if group == LIMITED { self.limited_ms } else { LIFE_MS };
+        let since = (group != HELD).then_some(between);
+        context.history.aged().committed(group, (OFFSET, life_ms), since);
+        match group {
+            HELD => self.task = Task::Commit(FREE),
+            FREE => self.task = Task::Commit(LIMITED),
+            _ => self.is_done = true,
+        }
     }
 
     /// Looks at the next group whose offset may be there, the first of them after a while; a member leaves when all others are long gone.
@@ -293,6 +292,19 @@ impl Ager {
             self.link.retry(context);
         }
     }
+}
+
+/// Whether the only offset of a request was taken.
+fn is_committed(response: &OffsetCommitResponse<'_>) -> bool {
+    let partition = response.topics.first().and_then(|topic| topic.partitions.first());
+    partition.is_some_and(|partition| partition.error_code == ErrorCode::None.code())
+}
+
+/// The only offset that was asked for, if the coordinator could say.
+fn offset_in(response: &OffsetFetchResponse<'_>) -> Option<i64> {
+    let partition = response.topics.first().and_then(|topic| topic.partitions.first());
+    let told = partition.filter(|told| told.error_code == 0 && response.error_code == 0);
+    told.map(|told| told.committed_offset)
 }
 
 /// What a consumer of one topic joins with.

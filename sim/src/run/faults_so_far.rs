@@ -97,9 +97,10 @@ pub(super) fn takes_partitions_offline(site: Site) -> bool {
 pub(super) fn is_fragile(path: &Path) -> bool {
     let mut names = path.iter().skip(NAMES_OF_LOG_DIRECTORY).filter_map(|name| name.to_str());
     let is_of_topic = names.next().is_some_and(|folder| folder.starts_with(TOPIC));
-    // What is ready to take a segment's place is one soon.
+    // What is to take a segment's place, and what goes, is of one piece with it.
     let is_checked = |name: &str| {
-        let name = name.strip_suffix(".swap").unwrap_or(name);
+        let endings = [".swap", ".cleaned", ".deleted"];
+        let name = endings.iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(name);
         [".log", ".index", ".timeindex", ".snapshot"].iter().any(|end| name.ends_with(end))
     };
     is_of_topic && names.next().is_none_or(is_checked)
