@@ -14,13 +14,15 @@ use crate::keyed::Site;
 use crate::sim_disk::{DeferredSync, SimDisk};
 use crate::sim_parker::SimParker;
 use crate::sim_selector::{SelectorId, SimSelector};
-use crate::world::World;
+use crate::world::{Moment, World};
 
 /// A role and the state of its sleep.
 pub(crate) struct Actor {
     role: ActorRole,
     /// What it is called in a report.
     name: String,
+    /// All that it does is upkeep by the clock, which nobody waits for.
+    is_upkeep: bool,
     /// It has said that the broker cannot go on.
     has_stopped: bool,
     /// It is not stepped any more, since the broker stops in order.
@@ -59,7 +61,13 @@ impl Actor {
     }
 
     fn new(name: String, role: ActorRole) -> Actor {
-        Actor { role, name, has_stopped: false, has_ended: false, is_awake: true, deadline: None }
+        let is_upkeep = match &role {
+            ActorRole::Background(..) => name == "log-keeper",
+            // What a Processor waits for by time alone is that a connection was idle for too long.
+            ActorRole::Processor(..) => true,
+            ActorRole::Acceptor(..) | ActorRole::Handler(..) => false,
+        };
+        Actor { role, name, is_upkeep, has_stopped: false, has_ended: false, is_awake: true, deadline: None }
     }
 
     /// What it is called.
@@ -91,12 +99,7 @@ impl Actor {
 
     /// Whether all that it does is upkeep by the clock, which nobody waits for.
     pub(crate) fn is_upkeep(&self) -> bool {
-        match &self.role {
-            ActorRole::Background(role, ..) => role.name() == "log-keeper",
-            // What a Processor waits for by time alone is that a connection was idle for too long.
-            ActorRole::Processor(..) => true,
-            ActorRole::Acceptor(..) | ActorRole::Handler(..) => false,
-        }
+        self.is_upkeep
     }
 
     /// Why it does nothing, for a report.
@@ -109,15 +112,16 @@ impl Actor {
         }
     }
 
-    /// Whether it may be stepped at `now`.
-    pub(crate) fn is_runnable(&self, world: &World, now: Instant) -> bool {
+    /// Whether it may be stepped at this moment.
+    pub(crate) fn is_runnable(&self, moment: &Moment<'_>) -> bool {
         if self.has_stopped || self.has_ended {
             return false;
         }
+        let now = moment.now();
         let is_due = self.deadline.is_some_and(|deadline| deadline <= now);
         match &self.role {
             ActorRole::Acceptor(_, selector) | ActorRole::Processor(_, selector, _) => {
-                self.is_awake || is_due || world.is_selector_ready(*selector)
+                self.is_awake || is_due || moment.is_selector_ready(*selector)
             }
             ActorRole::Handler(_, parker) => self.is_awake || is_due || parker.is_woken(),
             ActorRole::Background(_, _, Some(sync)) => sync.due <= now,

@@ -292,8 +292,10 @@ impl Broker {
     /// One step of one role, or, if none can go on, a jump of time to what comes next; false when that is after `limit`.
     fn go_on(&mut self, limit: Instant) -> bool {
         while self.world.next_touched_client().is_some() {}
-        let runnable: Vec<Party> =
-            self.machine.iter().flat_map(|machine| machine.runnable().map(Party::Role)).collect();
+        let moment = self.world.moment();
+        let roles = self.machine.iter().flat_map(|machine| machine.runnable(&moment));
+        let runnable: Vec<Party> = roles.map(Party::Role).collect();
+        drop(moment);
         if !runnable.is_empty() {
             self.step(&runnable);
             return true;

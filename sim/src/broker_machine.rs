@@ -17,7 +17,7 @@ use crate::sim_disk::SimDisk;
 use crate::sim_network::SimNetwork;
 use crate::sim_parker::SimParker;
 use crate::sim_selector::SimSelector;
-use crate::world::{Crash, World};
+use crate::world::{Crash, Moment, World};
 
 use klamm::types::Instant;
 
@@ -123,11 +123,10 @@ impl BrokerMachine {
         self.address
     }
 
-    /// The roles that may be stepped now, by number.
-    pub(crate) fn runnable(&self) -> impl Iterator<Item = usize> + '_ {
-        let now = self.world.now().instant;
+    /// The roles that may be stepped at this moment, by number.
+    pub(crate) fn runnable(&self, moment: &Moment<'_>) -> impl Iterator<Item = usize> {
         let actors = self.actors.iter().enumerate();
-        actors.filter(move |(_, actor)| actor.is_runnable(&self.world, now)).map(|(number, _)| number)
+        actors.filter(|(_, actor)| actor.is_runnable(moment)).map(|(number, _)| number)
     }
 
     /// What its roles are called, by number.

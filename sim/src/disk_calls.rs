@@ -200,7 +200,7 @@ impl Kernel {
     }
 
     pub(crate) fn covered(&mut self, node: NodeId) -> Covered {
-        match self.disk.nodes.get(&node) {
+        match self.disk.nodes.get(node) {
             Some(Node::File(inode)) => Covered { node, bytes: inode.data.len(), cut: false, changes: 0 },
             Some(Node::Directory(directory)) => {
                 Covered { node, bytes: 0, cut: false, changes: directory.pending.len() }

@@ -28,7 +28,7 @@ impl Kernel {
         self.disk.poisoned.clear();
         self.disk.deferred.clear();
         self.disk.noting = None;
-        let handles: Vec<NodeId> = self.disk.nodes.keys().copied().collect();
+        let handles: Vec<NodeId> = self.disk.nodes.numbers();
         for node in handles {
             if let Some(inode) = self.disk.file(node) {
                 inode.poisoned = false;
@@ -45,7 +45,7 @@ impl Kernel {
     }
 
     fn lose_unsynced(&mut self) {
-        for node in self.disk.nodes.values_mut() {
+        for (_, node) in self.disk.nodes.iter_mut() {
             if let Node::File(inode) = node {
                 let image = inode.durable();
                 inode.replace(image);
@@ -58,7 +58,7 @@ impl Kernel {
         self.cache_forgets();
         // The next start of the machine mounts it anew; that of a process does not.
         self.disk.volumes.iter_mut().for_each(|volume| volume.read_only_until = None);
-        let nodes: Vec<NodeId> = self.disk.nodes.keys().copied().collect();
+        let nodes: Vec<NodeId> = self.disk.nodes.numbers();
         for node in &nodes {
             self.crash_file(*node);
         }
@@ -167,18 +167,18 @@ impl Kernel {
         let away = self.disk.volumes.iter().filter_map(Volume::away);
         let roots = [ROOT].into_iter().chain(away);
         let reachable: BTreeSet<NodeId> = roots.flat_map(|root| self.disk.below(root)).collect();
-        self.disk.nodes.retain(|node, _| reachable.contains(node));
+        self.disk.nodes.retain(|node| reachable.contains(&node));
         self.disk.paths.retain(|node, _| reachable.contains(node));
         let mut links = std::collections::BTreeMap::<NodeId, u32>::new();
-        for node in self.disk.nodes.values() {
+        for (_, node) in self.disk.nodes.iter() {
             if let Node::Directory(directory) = node {
                 directory.entries.values().for_each(|entry| *links.entry(*entry).or_default() += 1);
             }
         }
         self.disk.volumes.iter_mut().for_each(|volume| volume.used = 0);
-        for (id, node) in &mut self.disk.nodes {
+        for (id, node) in self.disk.nodes.iter_mut() {
             if let Node::File(inode) = node {
-                inode.links = links.get(id).copied().unwrap_or(0);
+                inode.links = links.get(&id).copied().unwrap_or(0);
                 self.disk.volumes[inode.volume].used += inode.data.len() as u64;
             }
         }

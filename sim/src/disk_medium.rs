@@ -30,9 +30,9 @@ impl Kernel {
             return;
         }
         let breaks = self.flawed(Flaw::MirrorBreaks);
-        let nodes: Vec<NodeId> = self.disk.nodes.keys().copied().collect();
+        let nodes: Vec<NodeId> = self.disk.nodes.numbers();
         for node in &nodes {
-            match self.disk.nodes.get(node) {
+            match self.disk.nodes.get(*node) {
                 Some(Node::File(inode)) if (inode.is_fragile || breaks) && inode.shared > 0 => {
                     self.strike_file(*node, crash)
                 }
@@ -79,11 +79,11 @@ impl Kernel {
     /// A sector that was meant for one file lies in another, at another place: Kafka's batches do not say to which partition they belong, so that
     /// nobody could tell a batch from one of the same offset elsewhere.
     fn write_elsewhere(&mut self, node: NodeId, draw: Draw, sector: usize, stray: Vec<u8>) {
-        let is_other = |(id, other): &(&NodeId, &Node)| match other {
-            Node::File(inode) => **id != node && inode.is_fragile && inode.shared > 0,
+        let is_other = |(id, other): &(NodeId, &Node)| match other {
+            Node::File(inode) => *id != node && inode.is_fragile && inode.shared > 0,
             Node::Directory(_) => false,
         };
-        let others: Vec<NodeId> = self.disk.nodes.iter().filter(is_other).map(|(id, _)| *id).collect();
+        let others: Vec<NodeId> = self.disk.nodes.iter().filter(is_other).map(|(id, _)| id).collect();
         let Some(other) = others.get(usize::try_from(draw.below(others.len() as u64)).unwrap_or(0)) else { return };
         let shared = self.disk.file(*other).map_or(0, |inode| inode.shared);
         let from = usize::try_from(draw.part(0).below(shared as u64)).unwrap_or(0) / SECTOR_BYTES * SECTOR_BYTES;
@@ -220,7 +220,7 @@ impl Kernel {
     /// An operator puts new sectors in the place of bad ones: they can be read, and hold nothing.
     pub(crate) fn remap_sectors(&mut self) -> bool {
         let mut has_remapped = false;
-        for node in self.disk.nodes.values_mut() {
+        for (_, node) in self.disk.nodes.iter_mut() {
             let Node::File(inode) = node else { continue };
             for blemish in inode.blemishes.iter_mut().filter(|blemish| matches!(blemish.shown, Shown::Error)) {
                 blemish.shown = Shown::Other(Vec::new());

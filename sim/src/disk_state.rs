@@ -9,6 +9,7 @@ use crate::disk_medium::Backup;
 use crate::disk_volumes::Volume;
 use crate::inode::Inode;
 use crate::ledger::Ledger;
+use crate::node_table::NodeTable;
 
 /// A file's or directory's number; never reused.
 pub(crate) type NodeId = u64;
@@ -79,9 +80,8 @@ pub(crate) struct Covered {
 /// The file system.
 #[derive(Debug)]
 pub(crate) struct DiskState {
-    pub(crate) nodes: BTreeMap<NodeId, Node>,
+    pub(crate) nodes: NodeTable,
     pub(crate) paths: BTreeMap<NodeId, PathBuf>,
-    next_node: NodeId,
     pub(crate) locks: BTreeMap<PathBuf, u64>,
     pub(crate) next_lock: u64,
     /// The disk of everything first, then those of log directories.
@@ -104,10 +104,11 @@ pub(crate) struct DiskState {
 
 impl Default for DiskState {
     fn default() -> DiskState {
+        let mut nodes = NodeTable::default();
+        nodes.add(Node::Directory(Directory::default()));
         DiskState {
-            nodes: BTreeMap::from([(ROOT, Node::Directory(Directory::default()))]),
+            nodes,
             paths: BTreeMap::from([(ROOT, PathBuf::from("/"))]),
-            next_node: ROOT + 1,
             locks: BTreeMap::new(),
             next_lock: 0,
             volumes: vec![Volume::at(Path::new("/"))],
@@ -132,14 +133,28 @@ pub(crate) fn entity_of(path: &Path) -> u64 {
         .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
-fn names(path: &Path) -> impl Iterator<Item = &str> {
-    let text = path.to_str().expect("the broker names its files in UTF-8");
-    text.split('/').filter(|name| !matches!(*name, "" | "."))
+fn text_of(path: &Path) -> &str {
+    path.to_str().expect("the broker names its files in UTF-8")
+}
+
+fn names(mut path: &str) -> impl Iterator<Item = &str> {
+    // Names are short: looking at each byte is the quickest way to the next slash.
+    let next = move || {
+        let end = path.bytes().position(|byte| byte == b'/');
+        let (name, rest) = end.map_or((path, ""), |end| (&path[..end], &path[end + 1..]));
+        path = rest;
+        (end.is_some() || !name.is_empty()).then_some(name)
+    };
+    std::iter::from_fn(next).filter(|name| !matches!(*name, "" | "."))
 }
 
 impl DiskState {
     pub(crate) fn lookup(&self, path: &Path) -> Option<NodeId> {
-        names(path).try_fold(ROOT, |node, name| match self.nodes.get(&node)? {
+        self.lookup_text(text_of(path))
+    }
+
+    fn lookup_text(&self, path: &str) -> Option<NodeId> {
+        names(path).try_fold(ROOT, |node, name| match self.nodes.get(node)? {
             Node::Directory(directory) => directory.entries.get(name).copied(),
             Node::File(_) => None,
         })
@@ -147,35 +162,34 @@ impl DiskState {
 
     /// The directory that holds `path`, and the path's last name.
     pub(crate) fn parent(&self, path: &Path) -> Option<(NodeId, String)> {
-        let name = path.file_name()?.to_str()?.to_owned();
-        let parent = self.lookup(path.parent()?)?;
-        matches!(self.nodes.get(&parent), Some(Node::Directory(_))).then_some((parent, name))
+        let text = text_of(path).trim_end_matches('/');
+        let (parent, name) = text.rsplit_once('/').unwrap_or(("", text));
+        let parent = self.lookup_text(parent).filter(|_| !name.is_empty())?;
+        matches!(self.nodes.get(parent), Some(Node::Directory(_))).then(|| (parent, name.to_owned()))
     }
 
     pub(crate) fn directory(&mut self, node: NodeId) -> Option<&mut Directory> {
-        match self.nodes.get_mut(&node) {
+        match self.nodes.get_mut(node) {
             Some(Node::Directory(directory)) => Some(directory),
             _ => None,
         }
     }
 
     pub(crate) fn file(&mut self, node: NodeId) -> Option<&mut Inode> {
-        match self.nodes.get_mut(&node) {
+        match self.nodes.get_mut(node) {
             Some(Node::File(inode)) => Some(inode),
             _ => None,
         }
     }
 
     pub(crate) fn make(&mut self, parent: NodeId, name: &str, path: &Path, is_directory: bool) -> NodeId {
-        let node = self.next_node;
-        self.next_node += 1;
         let (entity, is_fragile, volume) = (entity_of(path), (self.is_fragile)(path), self.volume_of(path));
         let value = if is_directory {
             Node::Directory(Directory { entity, is_fragile, ..Directory::default() })
         } else {
             Node::File(Inode { entity, volume, is_fragile, links: 1, ..Inode::default() })
         };
-        self.nodes.insert(node, value);
+        let node = self.nodes.add(value);
         self.paths.insert(node, path.to_path_buf());
         if let Some(directory) = self.directory(parent) {
             directory.entries.insert(name.to_owned(), node);
@@ -206,7 +220,7 @@ impl DiskState {
 
     /// Forgets a file that neither a name, nor a handle, nor a durable entry reaches.
     fn forget_if_gone(&mut self, node: NodeId) {
-        let durable = self.nodes.values().any(|other| match other {
+        let durable = self.nodes.iter().any(|(_, other)| match other {
             Node::Directory(directory) => {
                 directory.durable.values().any(|entry| *entry == node)
                     || directory.pending.iter().any(|change| matches!(change, EntryChange::Link { node: linked, .. } | EntryChange::Rename { node: linked, .. } if *linked == node))
@@ -214,7 +228,7 @@ impl DiskState {
             Node::File(_) => false,
         });
         if !durable {
-            self.nodes.remove(&node);
+            self.nodes.remove(node);
             self.paths.remove(&node);
         }
     }
@@ -240,7 +254,7 @@ impl DiskState {
         let mut found = vec![root];
         let mut next = 0;
         while let Some(node) = found.get(next) {
-            if let Some(Node::Directory(directory)) = self.nodes.get(node) {
+            if let Some(Node::Directory(directory)) = self.nodes.get(*node) {
                 found.extend(directory.entries.values().copied());
             }
             next += 1;

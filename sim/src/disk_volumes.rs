@@ -125,11 +125,11 @@ impl DiskState {
     }
 
     fn has(&self, root: NodeId, folder: Filled<'_>) -> bool {
-        let entries = |node: NodeId| match self.nodes.get(&node) {
+        let entries = |node: NodeId| match self.nodes.get(node) {
             Some(Node::Directory(directory)) => Some(&directory.entries),
             _ => None,
         };
-        let is_filled = |node: NodeId| matches!(self.nodes.get(&node), Some(Node::File(file)) if !file.data.is_empty());
+        let is_filled = |node: NodeId| matches!(self.nodes.get(node), Some(Node::File(file)) if !file.data.is_empty());
         let found = entries(root).and_then(|entries| entries.get(folder.name)).and_then(|node| entries(*node));
         found.is_some_and(|files| files.iter().any(|(name, node)| name.ends_with(folder.kind) && is_filled(*node)))
     }

@@ -41,6 +41,7 @@ mod inode;
 mod kernel;
 mod ledger;
 mod network_state;
+mod node_table;
 mod minimise;
 mod pipe;
 mod plan;

@@ -6,6 +6,12 @@ mod command;
 
 use std::process::ExitCode;
 
+use mimalloc::MiMalloc;
+
+/// A run allocates some ten thousand times, and threads share nothing.
+#[global_allocator]
+static ALLOCATOR: MiMalloc = MiMalloc;
+
 fn main() -> ExitCode {
     command::main()
 }

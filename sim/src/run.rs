@@ -312,7 +312,7 @@ impl Run {
             self.world.keep_events(0..0);
             broker.crash(Crash::Process);
         }
-        self.sightings.step_ends(self.world.now().instant);
+        self.sightings.step_ends(|| self.world.now().instant);
         RunReport {
             seed: self.seed,
             events: self.world.events(),
@@ -506,7 +506,7 @@ impl Run {
                 Party::Role(number) => self.step_role(number),
                 Party::Client { seat, .. } => self.step_client(seat),
             }
-            self.sightings.step_ends(self.world.now().instant);
+            self.sightings.step_ends(|| self.world.now().instant);
             // A step takes time, so that deadlines pass in the middle of work.
             self.world.spend(Site::StepCost, party.number(), STEP_NS);
         }

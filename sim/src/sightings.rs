@@ -39,9 +39,14 @@ impl Sightings {
         self.all = Some(Vec::new());
     }
 
-    /// A step ends that began at `at`.
-    pub(crate) fn step_ends(&mut self, at: Instant) {
-        for mark in Mark::take_reached() {
+    /// A step ends; `at` tells when it began, if somebody wants to know.
+    pub(crate) fn step_ends(&mut self, at: impl FnOnce() -> Instant) {
+        let reached = Mark::take_reached();
+        if reached.is_empty() {
+            return;
+        }
+        let at = at();
+        for mark in reached {
             let steps = self.steps.entry(mark).or_default();
             *steps += 1;
             if steps.is_power_of_two() {

@@ -167,7 +167,7 @@ impl Disk for SimDisk {
             kernel.disk.directory(node).ok_or_else(|| failure("list", directory, errno::ENOTDIR))?.entries.clone();
         let mut listed: Vec<DiskEntry> = Vec::with_capacity(entries.len());
         for (name, node) in entries {
-            listed.push(match kernel.disk.nodes.get(&node) {
+            listed.push(match kernel.disk.nodes.get(node) {
                 Some(Node::File(inode)) => DiskEntry { name, kind: EntryKind::File, bytes: inode.data.len() as u64 },
                 _ => DiskEntry { name, kind: EntryKind::Directory, bytes: 0 },
             });

@@ -7,7 +7,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, MutexGuard};
 
 use klamm::types::{Instant, Now};
 
@@ -62,6 +62,21 @@ impl WorldOptions {
     /// A world without faults.
     pub fn calm(seed: u64) -> WorldOptions {
         WorldOptions { seed, swarm: Swarm::calm(), overrides: Overrides::default(), flaw: None }
+    }
+}
+
+/// The machine between two steps. Nobody else can ask it anything meanwhile.
+pub(crate) struct Moment<'a>(MutexGuard<'a, Kernel>);
+
+impl Moment<'_> {
+    pub(crate) fn now(&self) -> Instant {
+        self.0.now
+    }
+
+    /// Whether a poll of the selector would show an event, or was asked for by a wake.
+    pub(crate) fn is_selector_ready(&self, selector: SelectorId) -> bool {
+        let state = &self.0.network.selectors[selector.0 as usize];
+        state.wakes > 0 || (!state.ready.is_empty() && state.late_until <= self.0.now.0)
     }
 }
 
@@ -181,10 +196,12 @@ impl World {
 
     /// Whether a poll of the selector would show an event, or was asked for by a wake.
     pub fn is_selector_ready(&self, selector: SelectorId) -> bool {
-        let mut kernel = self.shared.lock();
-        let state = kernel.network.selector(selector.0);
-        let late_until = state.late_until;
-        state.wakes > 0 || (!state.ready.is_empty() && late_until <= kernel.now.0)
+        self.moment().is_selector_ready(selector)
+    }
+
+    /// The machine, held still for several questions about readiness.
+    pub(crate) fn moment(&self) -> Moment<'_> {
+        Moment(self.shared.lock())
     }
 
     // ---- chance and trace

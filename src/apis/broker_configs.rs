@@ -54,9 +54,13 @@ impl BrokerConfigs {
 
     /// The settings of the logs of a topic.
     pub(crate) fn log_settings(&self, image: &MetadataImage, topic: &Arc<str>) -> Arc<LogSettings> {
-        let overrides = owned(image.configs(&ConfigResource::topic(Arc::clone(topic))));
-        let resolved = self.with_layers(|layers| TopicSettings::resolve(&overrides, layers));
-        Arc::new(log_settings_of(&resolved, &self.settings()))
+        let overrides = image.configs(&ConfigResource::topic(Arc::clone(topic)));
+        let settings = self.settings();
+        if overrides.is_empty() {
+            return Arc::new(log_settings_of(&settings.topic_defaults, &settings));
+        }
+        let resolved = self.with_layers(|layers| TopicSettings::resolve(&owned(overrides), layers));
+        Arc::new(log_settings_of(&resolved, &settings))
     }
 }
 

@@ -31,13 +31,13 @@ impl Check {
     /// Whether `value` passes, else the sentence that says what is wanted.
     pub fn test(self, value: &Value) -> Result<(), String> {
         match (self, value) {
-            (Check::AtLeast(least), _) => number_in(value, least, i64::MAX, format!("must be at least {least}")),
+            (Check::AtLeast(least), _) => number_in(value, least, i64::MAX, || format!("must be at least {least}")),
             (Check::Between(least, most), _) => {
-                number_in(value, least, most, format!("must be from {least} to {most}"))
+                number_in(value, least, most, || format!("must be from {least} to {most}"))
             }
+            (Check::BetweenOr(_, _, other), _) if value.as_number() == Some(other) => Ok(()),
             (Check::BetweenOr(least, most, other), _) => {
-                let wanted = format!("must be from {least} to {most}, or {other}");
-                if value.as_number() == Some(other) { Ok(()) } else { number_in(value, least, most, wanted) }
+                number_in(value, least, most, || format!("must be from {least} to {most}, or {other}"))
             }
             (Check::Ratio(most), Value::Double(ratio)) => {
                 let highest: f64 = most.parse().expect("the table's bounds are numbers, and a test parses each");
@@ -58,10 +58,10 @@ impl Check {
     }
 }
 
-fn number_in(value: &Value, least: i64, most: i64, wanted: String) -> Result<(), String> {
+fn number_in(value: &Value, least: i64, most: i64, wanted: impl FnOnce() -> String) -> Result<(), String> {
     match value.as_number() {
         Some(number) if number >= least && number <= most => Ok(()),
-        Some(_) => Err(wanted),
+        Some(_) => Err(wanted()),
         // A double of the table has a lower bound of 0 at most, which `Ratio` checks.
         None => Ok(()),
     }

@@ -4,6 +4,7 @@
 //! It must not know what a value means.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use crate::config::knob::Knob;
 use crate::config::knobs;
@@ -42,7 +43,7 @@ impl ConfigSource {
 /// What was set at start: every value is known to be valid.
 #[derive(Clone, Debug, Default)]
 pub struct StaticConfig {
-    pub(crate) settings: BTreeMap<String, Setting>,
+    pub(crate) settings: Arc<BTreeMap<String, Setting>>,
     pub(crate) cluster_id: Option<String>,
     pub(crate) notices: Vec<String>,
 }

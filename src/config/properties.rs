@@ -47,8 +47,8 @@ pub(crate) fn line_in_utf8(bytes: &[u8]) -> Option<usize> {
 
 /// Whether a text that was read as ISO-8859-1 is UTF-8 with characters beyond ASCII.
 fn is_in_utf8(text: &str) -> bool {
-    let bytes: Result<Vec<u8>, _> = text.chars().map(u8::try_from).collect();
-    !text.is_ascii() && bytes.is_ok_and(|bytes| String::from_utf8(bytes).is_ok())
+    let bytes = || text.chars().map(u8::try_from).collect::<Result<Vec<u8>, _>>();
+    !text.is_ascii() && bytes().is_ok_and(|bytes| String::from_utf8(bytes).is_ok())
 }
 
 /// Every entry in the order of the file; of two with the same key, both, and the later one counts.

@@ -4,6 +4,7 @@
 //! It must not read a file or the environment itself, nor know who obeys a knob.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use crate::config::layers::{DynamicConfig, Layers, StaticConfig};
 use crate::config::listener::parse_listeners;
@@ -22,7 +23,7 @@ impl StaticConfig {
             settings.insert(setting.key.clone(), setting.clone());
         }
         let cluster_id = sources.cluster_id().map(str::to_owned);
-        let mut config = StaticConfig { settings, cluster_id, notices: Vec::new() };
+        let mut config = StaticConfig { settings: Arc::new(settings), cluster_id, notices: Vec::new() };
         let listeners = ListenerNames::of(&config);
         let mut idle = IdleKeys::default();
         for variable in sources.idle_variables() {
@@ -40,7 +41,7 @@ impl StaticConfig {
                 Verdict::Wrong(problem) => problems.push(problem),
             }
         }
-        name_the_node_twice(&mut config.settings);
+        name_the_node_twice(Arc::make_mut(&mut config.settings));
         if problems.is_empty() {
             let dynamic = DynamicConfig::default();
             problems = rules::problems(Layers { fixed: &config, dynamic: &dynamic });

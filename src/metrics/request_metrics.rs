@@ -2,6 +2,7 @@
 //!
 //! It must not know requests; it takes six points of a stopwatch.
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::types::Instant;
@@ -40,10 +41,10 @@ impl RequestPhase {
     ];
 }
 
-/// One histogram per API and phase.
+/// One histogram per API and phase, made when the API is first used.
 #[derive(Debug)]
 pub struct RequestMetrics {
-    apis: Vec<[Histogram; 6]>,
+    apis: Vec<OnceLock<Box<[Histogram; 6]>>>,
 }
 
 #[derive(Debug, Default)]
@@ -87,13 +88,14 @@ impl Histogram {
 impl RequestMetrics {
     /// All zero.
     pub fn new() -> RequestMetrics {
-        RequestMetrics { apis: (0..APIS).map(|_| Default::default()).collect() }
+        RequestMetrics { apis: (0..APIS).map(|_| OnceLock::new()).collect() }
     }
 
     /// Counts one request of the API with this key, by the six points: received, dequeued, local complete, response complete, response
     /// dequeued, sent. A point before the one in front of it counts as that one.
     pub fn record(&self, api_key: i16, points: [Instant; 6]) {
         let Some(phases) = usize::try_from(api_key).ok().and_then(|key| self.apis.get(key)) else { return };
+        let phases = phases.get_or_init(Default::default);
         let mut latest = points[0];
         for (phase, point) in phases.iter().zip(points.iter().skip(1)) {
             let reached = latest.max(*point);
@@ -117,7 +119,7 @@ impl RequestMetrics {
     }
 
     fn histogram(&self, api_key: i16, phase: RequestPhase) -> Option<&Histogram> {
-        let phases = usize::try_from(api_key).ok().and_then(|key| self.apis.get(key));
+        let phases = usize::try_from(api_key).ok().and_then(|key| self.apis.get(key)?.get());
         phases.map(|phases| &phases[phase as usize])
     }
 }

@@ -18,6 +18,7 @@ const AGREED: &[(&str, &str)] = &[
     ("indicatif", "how far a campaign of the simulator is"),
     ("klamm", "the simulator runs it"),
     ("lz4_flex", "lz4 blocks and frames, in Rust"),
+    ("mimalloc", "the simulator's allocator: a run is mostly small, short-lived pieces"),
     ("mio", "readiness of real sockets"),
     ("rand", "drawing from a generator that is handed in"),
     ("rand_chacha", "a generator whose stream is defined"),

@@ -9,6 +9,9 @@ use hashbrown::HashMap;
 use crate::keyed::draw::{Draw, MILLION, mix};
 use crate::keyed::{Key, Overrides, Site, SiteKind, Swarm};
 
+/// A short run takes about so many decisions of different names; a longer one has room made.
+const DECISIONS: usize = 1_500;
+
 /// A fault that fired.
 pub type Fired = Key;
 
@@ -42,7 +45,7 @@ impl Chance {
             overrides,
             has_overrides,
             calm: false,
-            ordinals: HashMap::default(),
+            ordinals: HashMap::with_capacity_and_hasher(DECISIONS, BuildHasherDefault::default()),
             fired: Vec::new(),
         }
     }

@@ -26,8 +26,11 @@ const EFFECTS_MAX: u64 = 40;
 
 impl Run {
     pub(super) fn crash_if_due(&mut self) {
-        let now = self.world.now().instant;
-        if !self.is_calm && self.plan.crashes.first().is_some_and(|crash| crash.at <= now) {
+        let is_due = |run: &Run| {
+            let now = || run.world.now().instant;
+            run.plan.crashes.first().is_some_and(|crash| crash.at <= now())
+        };
+        if !self.is_calm && is_due(self) {
             let planned = self.plan.crashes.remove(0);
             if planned.is_before_effect {
                 let effects = self.world.value(Site::CrashEffect, 0).between(1, EFFECTS_MAX);

@@ -59,9 +59,10 @@ impl Run {
 
     pub(super) fn runnable(&self, parties: &mut Vec<Party>) {
         parties.clear();
-        let now = self.world.now().instant;
+        let moment = self.world.moment();
+        let now = moment.now();
         if self.clocks.paused_until(now).is_none() {
-            parties.extend(self.broker.iter().flat_map(|broker| broker.runnable().map(Party::Role)));
+            parties.extend(self.broker.iter().flat_map(|broker| broker.runnable(&moment).map(Party::Role)));
         }
         for (index, seat) in self.clients.iter().enumerate() {
             if seat.is_awake || seat.deadline.is_some_and(|deadline| deadline <= now) {

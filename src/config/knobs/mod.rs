@@ -22,10 +22,10 @@ mod topic;
 mod topic_default;
 mod transaction;
 
-use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use crate::config::knob::Knob;
+use crate::lookup_map::LookupMap;
 
 pub use group_config::{GROUP_KNOBS, find_group, group_synonym};
 pub use topic::{Synonym, TOPIC_KNOBS, find_topic, synonyms};
@@ -48,8 +48,18 @@ const THEMES: [&[Knob]; 14] = [
     metrics_and_other::KNOBS,
 ];
 
-static BY_NAME: LazyLock<BTreeMap<&'static str, &'static Knob>> =
-    LazyLock::new(|| all().map(|knob| (knob.name, knob)).collect());
+/// Something about each of some keys.
+type ByName<T> = LookupMap<&'static str, T>;
+
+static BY_NAME: LazyLock<ByName<&'static Knob>> = LazyLock::new(|| by_name(all()));
+
+fn by_name(knobs: impl IntoIterator<Item = &'static Knob>) -> ByName<&'static Knob> {
+    let mut by_name = ByName::default();
+    for knob in knobs {
+        by_name.insert(knob.name, knob);
+    }
+    by_name
+}
 
 /// Every knob of a broker, theme by theme.
 pub fn all() -> impl Iterator<Item = &'static Knob> {

@@ -2,9 +2,12 @@
 //!
 //! It must not know who obeys a knob.
 
+use std::sync::LazyLock;
+
 use super::reasons::{
     NO_COMPACTION, NO_REMOTE_STORAGE, NO_SHARE_GROUPS, ONE_LZ4_LEVEL, ONE_NODE, ONE_REPLICA, OWN_WAY,
 };
+use super::{ByName, by_name};
 use crate::config::knob::{Knob, knobs};
 
 /// Every topic config that Kafka 4.4 has, in the order of their names.
@@ -134,12 +137,20 @@ const SYNONYMS: &[(&str, &[Synonym])] = &[
 
 /// The topic knob with this name.
 pub fn find_topic(name: &str) -> Option<&'static Knob> {
-    TOPIC_KNOBS.iter().find(|knob| knob.name == name)
+    static BY_NAME: LazyLock<ByName<&'static Knob>> = LazyLock::new(|| by_name(TOPIC_KNOBS));
+    BY_NAME.get(name).copied()
 }
 
 /// The broker's knobs that stand in for this topic knob, in Kafka's order.
 pub fn synonyms(name: &str) -> &'static [Synonym] {
-    SYNONYMS.iter().find(|(topic_name, _)| *topic_name == name).map_or(&[], |(_, synonyms)| synonyms)
+    static BY_NAME: LazyLock<ByName<&'static [Synonym]>> = LazyLock::new(|| {
+        let mut by_name = ByName::default();
+        for (name, synonyms) in SYNONYMS {
+            by_name.insert(*name, *synonyms);
+        }
+        by_name
+    });
+    BY_NAME.get(name).copied().unwrap_or_default()
 }
 
 #[cfg(test)]
