@@ -56,6 +56,8 @@ const STEPS_MAX: u64 = 300_000;
 pub struct RunReport {
     /// Its seed.
     pub seed: u64,
+    /// Steps taken.
+    pub steps: u64,
     /// Events noted.
     pub events: u64,
     /// The hash of all of them.
@@ -89,6 +91,13 @@ pub struct RunReport {
 /// Runs a scenario.
 pub fn run(scenario: impl Into<Scenario>) -> RunReport {
     Run::new(scenario.into()).judge()
+}
+
+/// Runs a scenario, but gives up after so many steps: nothing is known then of what it would have come to.
+pub fn run_within(scenario: impl Into<Scenario>, steps_max: u64) -> RunReport {
+    let mut run = Run::new(scenario.into());
+    run.patience = steps_max;
+    run.judge()
 }
 
 /// Runs a scenario, and returns its events of these numbers too.
@@ -165,6 +174,8 @@ struct Run {
     boot: u32,
     upkeep_turns: u32,
     upkeep_steps: u64,
+    /// After so many steps nobody wants to know what comes of it.
+    patience: u64,
     clocks: ClockFaults,
     /// The broker stops in order.
     is_draining: bool,
@@ -214,6 +225,7 @@ impl Run {
             boot: 0,
             upkeep_turns: 0,
             upkeep_steps: 0,
+            patience: u64::MAX,
             clocks: ClockFaults::default(),
             is_draining: false,
             is_over: false,
@@ -315,6 +327,7 @@ impl Run {
         self.sightings.step_ends(|| self.world.now().instant);
         RunReport {
             seed: self.seed,
+            steps: self.scheduler.steps(),
             events: self.world.events(),
             hash: self.world.trace_hash(),
             simulated_ns: self.world.now().instant.0,
@@ -489,6 +502,10 @@ impl Run {
             }
             if is_done(self) {
                 return true;
+            }
+            if self.scheduler.steps() >= self.patience {
+                self.is_over = true;
+                return false;
             }
             if self.world.now().instant >= limit || self.scheduler.steps() >= STEPS_MAX {
                 return false;

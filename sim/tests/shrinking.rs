@@ -7,7 +7,7 @@
 use std::sync::OnceLock;
 
 use klamm_sim::capsule::{Capsule, CapsuleError};
-use klamm_sim::run::run;
+use klamm_sim::run::{run, run_within};
 use klamm_sim::shrink::{NotShrunk, Shrunk, shrink};
 use klamm_sim::{Flaw, Profile, Scenario, Simple};
 
@@ -59,6 +59,14 @@ fn a_failing_run_is_made_small_and_fails_the_same() {
     assert!(shrunk.report.fired.len() <= 6 && before.fired.len() > 20, "{:?}", shrunk.report.fired);
     assert!(operations(&shrunk.report) <= 6 && operations(&shrunk.report) < operations(&before));
     assert!(shrunk.report.events * 2 < before.events);
+}
+
+#[test]
+fn a_run_that_is_given_up_breaks_no_promise() {
+    let whole = run(failing());
+    let (given_up, finished) = (run_within(failing(), whole.steps / 2), run_within(failing(), whole.steps + 1));
+    assert!(given_up.violations.is_empty() && given_up.steps == whole.steps / 2);
+    assert!(!finished.violations.is_empty() && finished.hash == whole.hash);
 }
 
 #[test]
