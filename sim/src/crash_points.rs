@@ -77,7 +77,7 @@ fn short_plan(seed: u64) -> Plan {
     for member in &mut plan.members {
         (member.rounds, member.habits) = (member.rounds.min(ROUNDS_MAX), Habits::none());
     }
-    (plan.admin, plan.garbage) = (None, 0);
+    (plan.admin, plan.garbage) = (None, None);
     plan.crashes.clear();
     plan.descriptors_max = None;
     plan.chaos_ns = WORK_NS;

@@ -25,7 +25,7 @@ use crate::clock_faults::ClockFaults;
 use crate::disk_volumes::Filled;
 use crate::heritage;
 use crate::keyed::{Fired, Site};
-use crate::plan::{Ending, GARBAGE, LAST_SEEKER, Plan, WATCHER, last_admin, last_consumer, last_member, last_silent};
+use crate::plan::{Ending, LAST_SEEKER, Plan, WATCHER, last_admin, last_consumer, last_member, last_silent};
 use crate::reduction::Simple;
 use crate::scenario::Scenario;
 use crate::scheduler::{Party, Scheduler};
@@ -263,15 +263,20 @@ impl Run {
         if let Some(profile) = plan.renewer {
             self.seat("renewer", profile.client, Box::new(Renewer::new(profile)));
         }
+        self.seat_rude(&plan);
+    }
+
+    /// Those who are a nuisance to the broker.
+    fn seat_rude(&mut self, plan: &Plan) {
         if let Some(profile) = plan.slow_reader {
             self.seat("slow reader", profile.client, Box::new(SlowReader::new(profile, TOPIC)));
         }
         if let Some(profile) = plan.vanisher {
             self.seat("vanisher", profile.client, Box::new(Vanisher::new(profile)));
         }
-        if plan.garbage > 0 {
-            let garbage = Garbage::new(GARBAGE, plan.garbage, plan.has_little_memory);
-            self.seat("garbage", GARBAGE, Box::new(garbage));
+        if let Some(profile) = plan.garbage {
+            let garbage = Garbage::new(profile.client, profile.attempts, plan.has_little_memory);
+            self.seat("garbage", profile.client, Box::new(garbage));
         }
     }
 
@@ -363,10 +368,11 @@ impl Run {
         let Some(turn) = self.scenario.world.overrides.turns.get(self.turns).copied() else { return };
         self.turns += 1;
         let number = u32::try_from(self.turns).unwrap_or(u32::MAX);
-        let added = Plan::of_turn(&self.scenario, number, turn.seed, self.world.now().instant);
+        let added = self.plan.of_turn(&self.scenario, number, turn.seed, self.world.now().instant);
         tracing::info!(at = self.world.now().instant.0, seed = turn.seed, "another seed goes on");
         self.operations.extend(added.operations());
         self.seat_workers(&added);
+        self.seat_rude(&added);
         self.plan.take_up(added);
     }
 
