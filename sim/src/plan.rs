@@ -143,6 +143,8 @@ impl Plan {
         }
         plan.consumers.iter_mut().for_each(|consumer| consumer.client += first);
         plan.members.iter_mut().for_each(|member| member.client += first);
+        // What an admin is told is right only as long as no other one changes it.
+        plan.admin = plan.admin.filter(|_| self.admin.is_none());
         plan.admin.iter_mut().for_each(|admin| admin.client += first);
         // How long idle connections live, and how much memory there is, stays as it was set up.
         let closes_idle = self.layout.closes_idle;
