@@ -86,7 +86,7 @@ fn short_plan(seed: u64) -> Plan {
     for member in &mut plan.members {
         (member.rounds, member.habits) = (member.rounds.min(ROUNDS_MAX), Habits::none());
     }
-    (plan.admin, plan.garbage, plan.contrarian, plan.hoarder) = (None, 0, None, None);
+    (plan.admin, plan.garbage, plan.contrarian, plan.hoarder) = (None, None, None, None);
     plan.ages_offsets = false;
     plan.crashes.clear();
     plan.descriptors_max = None;

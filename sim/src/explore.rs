@@ -17,8 +17,8 @@ use crate::sightings::Sighting;
 
 /// One of so many runs begins with a seed of its own.
 const FRESH_ONE_OF: u64 = 4;
-/// One of so many others goes on from the last stage that is known, if there are stages.
-const STAGED_ONE_OF: u64 = 2;
+/// One of so many others goes on from something rare, the rest from a stage, if there are stages.
+const RARE_ONE_OF: u64 = 4;
 /// Of so many features the rarest is chosen.
 const DRAWN_FEATURES: u64 = 16;
 /// So many runs of different seeds are kept for each feature.
@@ -41,26 +41,43 @@ pub enum Feature {
 struct Known {
     /// How many runs had it.
     runs: u64,
-    /// Where to go on from: runs of different seeds, and when each had it.
-    places: Vec<(Arc<Scenario>, Instant)>,
+    /// Where to go on from: runs of different seeds.
+    places: Vec<Place>,
+}
+
+/// Where a run can be gone on from.
+#[derive(Debug)]
+struct Place {
+    scenario: Arc<Scenario>,
+    at: Instant,
+    /// How many runs have gone on from here.
+    children: u64,
 }
 
 impl Known {
     /// A run of each seed is kept at most, and of several seeds those that had it earliest: most of the run is left then.
     fn add(&mut self, scenario: &Arc<Scenario>, at: Instant) {
-        if let Some(place) = self.places.iter_mut().find(|(other, _)| other.seed() == scenario.seed()) {
-            if at < place.1 {
-                *place = (Arc::clone(scenario), at);
+        let is_same = |place: &Place| place.scenario.seed() == scenario.seed();
+        let mut children = 0;
+        if let Some(number) = self.places.iter().position(is_same) {
+            if self.places[number].at <= at {
+                return;
             }
-            return;
+            children = self.places.remove(number).children;
         }
-        let behind = self.places.partition_point(|(_, other)| *other <= at);
-        self.places.insert(behind, (Arc::clone(scenario), at));
+        let behind = self.places.partition_point(|place| place.at <= at);
+        self.places.insert(behind, Place { scenario: Arc::clone(scenario), at, children });
         self.places.truncate(PLACES_MAX);
     }
 
-    fn place(&self, draw: Draw) -> Option<&(Arc<Scenario>, Instant)> {
-        choose(draw, &self.places)
+    /// One of those from which the fewest runs have gone on: a run from which nothing more can be reached does not stand in the way of another.
+    fn place(&mut self, draw: Draw) -> Option<(Arc<Scenario>, Instant)> {
+        let fewest = self.places.iter().map(|place| place.children).min()?;
+        let mut places: Vec<&mut Place> = self.places.iter_mut().filter(|place| place.children == fewest).collect();
+        let number = usize::try_from(draw.below(places.len() as u64)).ok()?;
+        let place = places.get_mut(number)?;
+        place.children += 1;
+        Some((Arc::clone(&place.scenario), place.at))
     }
 }
 
@@ -96,7 +113,7 @@ impl Explorer {
         let seed = draw.part(0).below(u64::MAX);
         let parent = if draw.below(FRESH_ONE_OF) == 0 { None } else { self.parent(draw.part(1)) };
         let Some((scenario, at)) = parent else { return Scenario::new(self.profile, seed) };
-        let mut child = (**scenario).clone();
+        let mut child = (*scenario).clone();
         child.world.overrides.turns.retain(|turn| turn.after_ns < at.0);
         if child.world.overrides.turns.len() >= TURNS_MAX {
             return Scenario::new(self.profile, seed);
@@ -106,16 +123,25 @@ impl Explorer {
     }
 
     /// A run that had a rare feature, and when it had it.
-    fn parent(&self, draw: Draw) -> Option<&(Arc<Scenario>, Instant)> {
-        let last_stage = self.known.range(Feature::Stage(0)..).next_back().map(|(_, known)| known);
-        let last_stage = last_stage.filter(|_| draw.part(DRAWN_FEATURES).below(STAGED_ONE_OF) == 0);
-        last_stage.or_else(|| self.rarest(draw))?.place(draw)
+    fn parent(&mut self, draw: Draw) -> Option<(Arc<Scenario>, Instant)> {
+        let is_rare_wanted = draw.part(DRAWN_FEATURES).below(RARE_ONE_OF) == 0;
+        let stage = if is_rare_wanted { None } else { self.stage(draw.part(DRAWN_FEATURES + 1)) };
+        let feature = stage.or_else(|| self.rarest(draw))?;
+        self.known.get_mut(&feature)?.place(draw)
+    }
+
+    /// The last stage that is known in half of all cases, the one before it in a quarter, and so on: what leads to the last one may lead no further.
+    fn stage(&self, draw: Draw) -> Option<Feature> {
+        let mut stages = self.known.range(Feature::Stage(0)..).map(|(feature, _)| *feature).rev();
+        let back = (0..u64::BITS).find(|index| draw.part((*index).into()).below(2) == 0)?;
+        let first = Feature::Stage(0);
+        stages.nth(back as usize).or_else(|| self.known.contains_key(&first).then_some(first))
     }
 
     /// The rarest of some features.
-    fn rarest(&self, draw: Draw) -> Option<&Known> {
-        let drawn = (0..DRAWN_FEATURES).map(|index| choose(draw.part(index), &self.features));
-        drawn.filter_map(|feature| self.known.get(feature?)).min_by_key(|known| known.runs)
+    fn rarest(&self, draw: Draw) -> Option<Feature> {
+        let drawn = (0..DRAWN_FEATURES).filter_map(|index| choose(draw.part(index), &self.features).copied());
+        drawn.min_by_key(|feature| self.known.get(feature).map(|known| known.runs))
     }
 
     /// A scenario that was made here has had these features, each at this time first. Only as long as faults are about can another run go on from there.

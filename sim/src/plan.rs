@@ -24,7 +24,7 @@ use crate::world::Crash;
 /// The first log directory, in which the metadata lie.
 pub(crate) const METADATA_DIRECTORY: &str = "/data";
 /// The client that sends garbage.
-pub(crate) const GARBAGE: u32 = 150;
+const GARBAGE: u32 = 150;
 /// The client that knows what it must be told.
 const EXAMINER: u32 = 180;
 /// The client that takes its time to read.
@@ -109,6 +109,13 @@ pub(crate) struct PlannedCrash {
     pub(crate) is_before_effect: bool,
 }
 
+/// A client that sends garbage.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct GarbageProfile {
+    pub(crate) client: u32,
+    pub(crate) attempts: u32,
+}
+
 /// The plan.
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
@@ -129,8 +136,7 @@ pub(crate) struct Plan {
     pub(crate) hoarder: Option<HoarderProfile>,
     pub(crate) slow_reader: Option<SlowReaderProfile>,
     pub(crate) vanisher: Option<VanisherProfile>,
-    /// Attempts of the client that sends garbage.
-    pub(crate) garbage: u32,
+    pub(crate) garbage: Option<GarbageProfile>,
     /// The broker may hold so few bytes of requests that one large frame takes them all, and garbage is often just that.
     pub(crate) has_little_memory: bool,
     /// When the broker goes down, and how.
@@ -163,8 +169,8 @@ impl Plan {
         plan
     }
 
-    /// What a turn to `seed` at `now` adds to a run: clients with names of their own, crashes, and time.
-    pub(crate) fn of_turn(scenario: &Scenario, number: u32, seed: u64, now: Instant) -> Plan {
+    /// What a turn to `seed` at `now` adds to a run of this plan: clients with names of their own, crashes, and time.
+    pub(crate) fn of_turn(&self, scenario: &Scenario, number: u32, seed: u64, now: Instant) -> Plan {
         let mut plan = Plan::from_seed(seed, scenario.profile, &scenario.reduction, false);
         let first = number * TURN_CLIENTS;
         for producer in &mut plan.producers {
@@ -176,10 +182,21 @@ impl Plan {
         }
         plan.consumers.iter_mut().for_each(|consumer| consumer.client += first);
         plan.members.iter_mut().for_each(|member| member.client += first);
+        // What an admin is told is right only as long as no other one changes it.
+        plan.admin = plan.admin.filter(|_| self.admin.is_none());
         plan.admin.iter_mut().for_each(|admin| admin.client += first);
+        // How long idle connections live, and how much memory there is, stays as it was set up.
+        let closes_idle = self.layout.closes_idle;
+        if let Some(reader) = &mut plan.slow_reader {
+            (reader.client, reader.stops_reading) = (reader.client + first, closes_idle);
+        }
+        if let Some(vanisher) = &mut plan.vanisher {
+            (vanisher.client, vanisher.is_expired) = (vanisher.client + first, closes_idle);
+        }
+        plan.garbage.iter_mut().for_each(|garbage| garbage.client += first);
+        plan.has_little_memory = self.has_little_memory;
         (plan.examiner, plan.deleter, plan.tuner, plan.renewer) = (None, None, None, None);
         (plan.operator, plan.crowd, plan.session_keeper, plan.epoch_teller) = (None, None, None, None);
-        (plan.slow_reader, plan.vanisher, plan.garbage) = (None, None, 0);
         (plan.contrarian, plan.hoarder) = (None, None);
         plan.crashes.iter_mut().for_each(|crash| crash.at = Instant(crash.at.0.saturating_add(now.0)));
         plan.chaos_ns = plan.chaos_ns.saturating_add(now.0);
@@ -191,6 +208,8 @@ impl Plan {
     pub(crate) fn take_up(&mut self, added: Plan) {
         self.members.extend(added.members);
         self.admin = self.admin.or(added.admin);
+        self.slow_reader = self.slow_reader.or(added.slow_reader);
+        self.vanisher = self.vanisher.or(added.vanisher);
         self.crashes.extend(added.crashes);
         self.crashes.sort_by_key(|crash| crash.at);
         self.chaos_ns = self.chaos_ns.max(added.chaos_ns);
@@ -240,7 +259,7 @@ impl Plan {
             hoarder: (has_early_upkeep && draw.part(63).happens(600_000)).then(|| hoarder(draw.part(64))),
             slow_reader: draw.part(15).happens(silent_parts).then(|| slow_reader(draw.part(16), closes_idle)),
             vanisher: draw.part(17).happens(silent_parts).then(|| vanisher(draw.part(18), closes_idle)),
-            garbage: number(garbage),
+            garbage: (garbage > 0).then(|| GarbageProfile { client: GARBAGE, attempts: number(garbage) }),
             has_little_memory,
             crashes: crashes(seed),
             chaos_ns: draw.part(4).between(50_000_000, 2_000_000_000),
@@ -285,7 +304,9 @@ impl Plan {
                 (self.crowd, self.session_keeper, self.epoch_teller) = (None, None, None);
                 (self.slow_reader, self.vanisher) = (None, None);
                 (self.contrarian, self.hoarder) = (None, None);
-                self.garbage = self.garbage.min(SHORT_OPERATIONS_MAX);
+                self.garbage
+                    .iter_mut()
+                    .for_each(|garbage| garbage.attempts = garbage.attempts.min(SHORT_OPERATIONS_MAX));
                 self.examiner
                     .iter_mut()
                     .for_each(|examiner| examiner.questions = examiner.questions.min(SHORT_OPERATIONS_MAX));
@@ -339,7 +360,8 @@ impl Plan {
         self.slow_reader = self.slow_reader.filter(|reader| reader.rounds > 0);
         self.vanisher.iter_mut().for_each(|vanisher| vanisher.attempts = left(vanisher.client, vanisher.attempts));
         self.vanisher = self.vanisher.filter(|vanisher| vanisher.attempts > 0);
-        self.garbage = left(GARBAGE, self.garbage);
+        self.garbage.iter_mut().for_each(|garbage| garbage.attempts = left(garbage.client, garbage.attempts));
+        self.garbage = self.garbage.filter(|garbage| garbage.attempts > 0);
         for producer in &mut self.producers {
             producer.records_per_batch_max = if has(Simple::OneRecord) { 1 } else { producer.records_per_batch_max };
             producer.compression =
@@ -383,7 +405,7 @@ impl Plan {
         let consumers = self.consumers.iter().map(|profile| (profile.client, 1));
         let members = self.members.iter().map(|profile| (profile.client, profile.rounds));
         let admin = self.admin.iter().map(|profile| (profile.client, profile.rounds));
-        let garbage = (self.garbage > 0).then_some((GARBAGE, self.garbage));
+        let garbage = self.garbage.iter().map(|profile| (profile.client, profile.attempts));
         let examiner = self.examiner.iter().map(|profile| (profile.client, profile.questions));
         let deleter = self.deleter.iter().map(|profile| (profile.client, profile.rounds));
         let tuner = self.tuner.iter().map(|profile| (profile.client, profile.rounds));

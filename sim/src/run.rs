@@ -26,7 +26,7 @@ use crate::disk_volumes::Filled;
 use crate::heritage;
 use crate::keyed::{Fired, Site};
 use crate::plan::{
-    AGER, Ending, GARBAGE, LAST_AGER, LAST_SEEKER, Plan, WATCHER, last_admin, last_consumer, last_member, last_silent,
+    AGER, Ending, LAST_AGER, LAST_SEEKER, Plan, WATCHER, last_admin, last_consumer, last_member, last_silent,
 };
 use crate::reduction::Simple;
 use crate::scenario::Scenario;
@@ -58,6 +58,8 @@ const STEPS_MAX: u64 = 300_000;
 pub struct RunReport {
     /// Its seed.
     pub seed: u64,
+    /// Steps taken.
+    pub steps: u64,
     /// Events noted.
     pub events: u64,
     /// The hash of all of them.
@@ -91,6 +93,13 @@ pub struct RunReport {
 /// Runs a scenario.
 pub fn run(scenario: impl Into<Scenario>) -> RunReport {
     Run::new(scenario.into()).judge()
+}
+
+/// Runs a scenario, but gives up after so many steps: nothing is known then of what it would have come to.
+pub fn run_within(scenario: impl Into<Scenario>, steps_max: u64) -> RunReport {
+    let mut run = Run::new(scenario.into());
+    run.patience = steps_max;
+    run.judge()
 }
 
 /// Runs a scenario, and returns its events of these numbers too.
@@ -167,6 +176,8 @@ struct Run {
     boot: u32,
     upkeep_turns: u32,
     upkeep_steps: u64,
+    /// After so many steps nobody wants to know what comes of it.
+    patience: u64,
     clocks: ClockFaults,
     /// The broker stops in order.
     is_draining: bool,
@@ -216,6 +227,7 @@ impl Run {
             boot: 0,
             upkeep_turns: 0,
             upkeep_steps: 0,
+            patience: u64::MAX,
             clocks: ClockFaults::default(),
             is_draining: false,
             is_over: false,
@@ -271,15 +283,20 @@ impl Run {
         if let Some(profile) = plan.hoarder {
             self.seat("hoarder", profile.client, Box::new(Hoarder::new(profile)));
         }
+        self.seat_rude(&plan);
+    }
+
+    /// Those who are a nuisance to the broker.
+    fn seat_rude(&mut self, plan: &Plan) {
         if let Some(profile) = plan.slow_reader {
             self.seat("slow reader", profile.client, Box::new(SlowReader::new(profile, TOPIC)));
         }
         if let Some(profile) = plan.vanisher {
             self.seat("vanisher", profile.client, Box::new(Vanisher::new(profile)));
         }
-        if plan.garbage > 0 {
-            let garbage = Garbage::new(GARBAGE, plan.garbage, plan.has_little_memory);
-            self.seat("garbage", GARBAGE, Box::new(garbage));
+        if let Some(profile) = plan.garbage {
+            let garbage = Garbage::new(profile.client, profile.attempts, plan.has_little_memory);
+            self.seat("garbage", profile.client, Box::new(garbage));
         }
     }
 
@@ -337,6 +354,7 @@ impl Run {
         self.sightings.step_ends(|| self.world.now().instant);
         RunReport {
             seed: self.seed,
+            steps: self.scheduler.steps(),
             events: self.world.events(),
             hash: self.world.trace_hash(),
             simulated_ns: self.world.now().instant.0,
@@ -372,11 +390,12 @@ impl Run {
         let Some(turn) = self.scenario.world.overrides.turns.get(self.turns).copied() else { return };
         self.turns += 1;
         let number = u32::try_from(self.turns).unwrap_or(u32::MAX);
-        let mut added = Plan::of_turn(&self.scenario, number, turn.seed, self.world.now().instant);
+        let mut added = self.plan.of_turn(&self.scenario, number, turn.seed, self.world.now().instant);
         added.members.retain(|_| !self.plan.ages_offsets);
         tracing::info!(at = self.world.now().instant.0, seed = turn.seed, "another seed goes on");
         self.operations.extend(added.operations());
         self.seat_workers(&added);
+        self.seat_rude(&added);
         self.plan.take_up(added);
     }
 
@@ -523,6 +542,10 @@ impl Run {
             }
             if is_done(self) {
                 return true;
+            }
+            if self.scheduler.steps() >= self.patience {
+                self.is_over = true;
+                return false;
             }
             if self.world.now().instant >= limit || self.scheduler.steps() >= STEPS_MAX {
                 return false;

@@ -8,11 +8,13 @@ use std::collections::BTreeSet;
 use crate::keyed::{Fired, Select, Site, SiteKind};
 use crate::minimise::minimise;
 use crate::reduction::Simple;
-use crate::run::{RunReport, run};
+use crate::run::{RunReport, run, run_within};
 use crate::scenario::Scenario;
 
 /// The most rounds over all parts of a scenario.
 const ROUNDS_MAX: u32 = 4;
+/// A run that takes more steps than this, and than twice those of the smallest that is known, is no smaller one: time is better spent on others.
+const STEPS_SPARE: u64 = 5_000;
 
 /// A scenario that cannot be made smaller, or not in the time there was.
 #[derive(Debug)]
@@ -83,7 +85,7 @@ impl<Ask: FnMut() -> bool> Shrinker<Ask> {
         }
         let mut scenario = self.scenario.clone();
         change(&mut scenario);
-        let report = run(scenario.clone());
+        let report = run_within(scenario.clone(), 2 * self.report.steps + STEPS_SPARE);
         self.runs += 1;
         let Some(identity) = report.violations.first().map(|violation| violation.identity()) else { return false };
         if identity != self.identity {

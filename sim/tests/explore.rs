@@ -2,10 +2,10 @@
 //!
 //! In a build that notes no marks there is nothing to guide by; features stand in for them here.
 
-use klamm_sim::Profile;
 use klamm_sim::explore::{Explorer, Feature};
 use klamm_sim::keyed::Turn;
 use klamm_sim::run::{run, run_with_events};
+use klamm_sim::{Profile, Scenario};
 
 use klamm::types::Instant;
 
@@ -46,4 +46,50 @@ fn a_child_is_its_parent_up_to_its_turn_and_another_run_from_there() {
     let before = parent.iter().take_while(|event| event.at_ns <= at.0).count();
     assert!(before > 0 && parent[..before] == child[..before]);
     assert_ne!(parent[before..], child[before..]);
+}
+
+/// How many of the next runs go on from the run of each of these seeds.
+fn children(explorer: &mut Explorer, parents: &[u64]) -> Vec<usize> {
+    let children: Vec<u64> = (0..200)
+        .map(|_| explorer.next_scenario())
+        .filter(|child| !child.world.overrides.turns.is_empty())
+        .map(|child| child.seed())
+        .collect();
+    parents.iter().map(|parent| children.iter().filter(|child| *child == parent).count()).collect()
+}
+
+#[test]
+fn every_run_that_had_a_feature_is_gone_on_from_as_often() {
+    let mut explorer = Explorer::new(Profile::Short, 4);
+    let parents: Vec<_> = (0..3).map(|_| explorer.next_scenario()).collect();
+    for parent in &parents {
+        explorer.learn(parent.clone(), 10, [(Feature::Stage(0), Instant(5))]);
+    }
+    let seeds: Vec<u64> = parents.iter().map(Scenario::seed).collect();
+    let children = children(&mut explorer, &seeds);
+    let spread = children.iter().max().zip(children.iter().min()).map(|(most, fewest)| most - fewest);
+    assert!(spread <= Some(1) && children[0] > 10, "{children:?}");
+}
+
+#[test]
+fn the_last_stage_is_gone_on_from_most_and_those_before_it_too() {
+    let mut explorer = Explorer::new(Profile::Short, 4);
+    let parents: Vec<_> = (0..3).map(|_| explorer.next_scenario()).collect();
+    for (stage, parent) in (0..).zip(&parents) {
+        explorer.learn(parent.clone(), 10, [(Feature::Stage(stage), Instant(5))]);
+    }
+    let seeds: Vec<u64> = parents.iter().map(Scenario::seed).collect();
+    let children = children(&mut explorer, &seeds);
+    assert!(children[0] > 5 && children[1] > children[0] && children[2] > children[1], "{children:?}");
+}
+
+#[test]
+fn a_turn_brings_along_those_who_are_a_nuisance() {
+    let brings_garbage = |seed| {
+        let mut scenario = Scenario::new(Profile::Short, 3);
+        scenario.world.overrides.turns.push(Turn { after_ns: 1_000_000, seed });
+        run(scenario).operations.contains_key(&1_150)
+    };
+    let bringing = (0..20).filter(|seed| brings_garbage(*seed)).count();
+    assert!((3..20).contains(&bringing), "{bringing}");
 }

@@ -7,7 +7,8 @@
 use std::sync::OnceLock;
 
 use klamm_sim::capsule::{Capsule, CapsuleError};
-use klamm_sim::run::run;
+use klamm_sim::keyed::Turn;
+use klamm_sim::run::{run, run_within};
 use klamm_sim::shrink::{NotShrunk, Shrunk, shrink};
 use klamm_sim::{Flaw, Profile, Scenario, Simple};
 
@@ -62,10 +63,23 @@ fn a_failing_run_is_made_small_and_fails_the_same() {
 }
 
 #[test]
+fn a_run_that_is_given_up_breaks_no_promise() {
+    let whole = run(failing());
+    let (given_up, finished) = (run_within(failing(), whole.steps / 2), run_within(failing(), whole.steps + 1));
+    assert!(given_up.violations.is_empty() && given_up.steps == whole.steps / 2);
+    assert!(!finished.violations.is_empty() && finished.hash == whole.hash);
+}
+
+#[test]
 fn a_run_is_the_same_when_its_faults_are_set_to_fire_by_their_names() {
     // Seed 537 of a single kind of fault has a directory that is old again, which needs a copy that was made in time.
     let swarm = (1..=60).map(|seed| Scenario::new(Profile::Swarm, seed));
-    for mut scenario in swarm.chain([Scenario::new(Profile::Single, 537)]) {
+    let turned = (1..=20).map(|seed| {
+        let mut scenario = Scenario::new(Profile::Swarm, seed);
+        scenario.world.overrides.turns.push(Turn { after_ns: 20_000_000, seed: seed + 100 });
+        scenario
+    });
+    for mut scenario in swarm.chain(turned).chain([Scenario::new(Profile::Single, 537)]) {
         let drawn = run(scenario.clone());
         scenario.world.fire_only(&drawn.fired);
         let named = run(scenario);

@@ -44,7 +44,7 @@ pub(crate) const ROOMS: &[Room] = &[
     room("zoo", &[], "how a bug is found"),
     room("env", &["types"], "makers, mio, files, Kafka"),
     room("metrics", &["types"], "who counts"),
-    room("config", &["types", "limits"], "who uses a setting"),
+    room("config", &["types", "limits", "lookup_map"], "who uses a setting"),
     room("protocol", &["types", "error_code", "limits"], "clock, disk, sockets, what an API means"),
     room("record", &["types", "limits"], "wire messages around it"),
     room(

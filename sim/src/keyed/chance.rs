@@ -27,6 +27,8 @@ pub struct Chance {
     swarm: Swarm,
     overrides: Overrides,
     has_overrides: bool,
+    /// A decision counts even while its fault cannot fire: it can after a turn, and has the same name then in a run whose faults are set to fire.
+    counts_all: bool,
     calm: bool,
     /// How many decisions each site has made about each entity; looked up by hash, never walked.
     ordinals: HashMap<u64, u64, BuildHasherDefault<AlreadyMixed>>,
@@ -37,6 +39,7 @@ impl Chance {
     /// Decides by `seed`.
     pub fn new(seed: u64, swarm: Swarm, overrides: Overrides) -> Chance {
         let has_overrides = !overrides.is_empty();
+        let counts_all = has_overrides || !overrides.turns.is_empty();
         Chance {
             seed,
             first_seed: seed,
@@ -44,6 +47,7 @@ impl Chance {
             swarm,
             overrides,
             has_overrides,
+            counts_all,
             calm: false,
             ordinals: HashMap::with_capacity_and_hasher(DECISIONS, BuildHasherDefault::default()),
             fired: Vec::new(),
@@ -77,7 +81,7 @@ impl Chance {
     /// Whether the fault fires now; if so, the draw from which it takes its numbers.
     pub fn fault(&mut self, site: Site, entity: u64) -> Option<Draw> {
         let rate = self.swarm.rate(site);
-        if self.calm || (rate == 0 && !self.has_overrides) {
+        if self.calm || (rate == 0 && !self.counts_all) {
             return None;
         }
         self.strike(site, entity, rate)
