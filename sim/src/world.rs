@@ -241,6 +241,11 @@ impl World {
         self.shared.lock().chance.value_at(key)
     }
 
+    /// The same of a decision that no turn changes.
+    pub(crate) fn value_for_good(&self, key: Key) -> Draw {
+        self.shared.lock().chance.value_for_good(key)
+    }
+
     /// Makes a fault fire this often from now on, in parts per million: all of them, it always fires; 0, it is over.
     pub fn set_fault_rate(&self, site: Site, parts: u32) {
         self.shared.lock().chance.set_rate(site, parts);

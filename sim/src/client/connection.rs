@@ -147,7 +147,7 @@ impl ClientConnection {
         will_do: &RangeInclusive<i16>,
     ) -> (ApiKey, i16) {
         let ordinal = u64::from(api_key.code().unsigned_abs());
-        let draw = context.world.value_at(Key { site: Site::ApiVersion, entity: self.identity, ordinal });
+        let draw = context.world.value_for_good(Key { site: Site::ApiVersion, entity: self.identity, ordinal });
         (api_key, one_of(draw, api_key, will_do))
     }
 

@@ -123,6 +123,12 @@ impl Chance {
         self.draw(key, bits)
     }
 
+    /// The same of a decision that no turn changes.
+    pub fn value_for_good(&self, key: Key) -> Draw {
+        let bits = bits_of(who(self.first_seed, key.site, key.entity), key.ordinal);
+        self.draw(key, bits)
+    }
+
     /// Makes a fault fire this often from now on, in parts per million.
     pub fn set_rate(&mut self, site: Site, parts: u32) {
         self.swarm.set_rate(site, parts);
@@ -246,6 +252,9 @@ mod tests {
         let mut other = Chance::new(77, Swarm::calm(), Overrides::default());
         for (now_ns, is_turned) in [(0, false), (5, false), (6, true), (7, true)] {
             turned.time_is(now_ns);
+            let key = Key { site: Site::ApiVersion, entity: 1, ordinal: 0 };
+            assert_eq!(turned.value_for_good(key), plain.value_at(key));
+            assert_eq!(turned.value_at(key) == plain.value_at(key), !is_turned);
             let [plain, other, turned] =
                 [&mut plain, &mut other, &mut turned].map(|chance| chance.value(Site::StepCost, 1).below(1 << 40));
             assert_eq!(turned, if is_turned { other } else { plain });
