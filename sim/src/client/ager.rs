@@ -188,9 +188,8 @@ impl Ager {
                 self.take_joined(context, &response);
             }
             Task::Sync => {
-                let response = SyncGroupResponse::decode(decoder, version)?;
-                let is_in = response.error_code == ErrorCode::None.code();
-                self.task = if is_in { Task::Commit(HELD) } else { Task::Join };
+                let error = SyncGroupResponse::decode(decoder, version)?.error_code;
+                self.task = if error == ErrorCode::None.code() { Task::Commit(HELD) } else { Task::Join };
             }
             Task::Commit(group) => {
                 let is_committed = is_committed(&OffsetCommitResponse::decode(decoder, version)?);
