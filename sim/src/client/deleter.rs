@@ -118,7 +118,9 @@ impl Deleter {
         if error != ErrorCode::None {
             return;
         }
-        if offset >= BEYOND || start < offset {
+        // Nobody is that far, unless the disk has destroyed where a batch says that it begins.
+        let is_beyond = offset >= BEYOND && !context.history.destroyed().is_touched(partition);
+        if is_beyond || start < offset {
             return context.history.violate(Violation::DeletedOtherwise { partition, offset, start });
         }
         // What an earlier start of the broker has said holds no more, unless it was stopped in order.
