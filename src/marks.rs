@@ -225,7 +225,7 @@ marks! {
     LeftOverRemoved;
     /// A start puts a segment that is ready in the place of others.
     ReplacementCompleted;
-    /// Segments are too many, too old, or below the start of their log, and go.
+    /// A log is too large, or segments are too old or below its start, and the oldest go.
     OldSegmentsDeleted;
     /// A start finds an index without its segment.
     IndexWithoutSegment;

@@ -182,6 +182,7 @@ impl Plan {
         }
         plan.consumers.iter_mut().for_each(|consumer| consumer.client += first);
         plan.members.iter_mut().for_each(|member| member.client += first);
+        self.tell(&mut plan.members);
         // What an admin is told is right only as long as no other one changes it.
         plan.admin = plan.admin.filter(|_| self.admin.is_none());
         plan.admin.iter_mut().for_each(|admin| admin.client += first);
@@ -197,7 +198,7 @@ impl Plan {
         plan.has_little_memory = self.has_little_memory;
         (plan.examiner, plan.deleter, plan.tuner, plan.renewer) = (None, None, None, None);
         (plan.operator, plan.crowd, plan.session_keeper, plan.epoch_teller) = (None, None, None, None);
-        (plan.contrarian, plan.hoarder) = (None, None);
+        (plan.contrarian, plan.hoarder, plan.ages_offsets) = (None, None, false);
         plan.crashes.iter_mut().for_each(|crash| crash.at = Instant(crash.at.0.saturating_add(now.0)));
         plan.chaos_ns = plan.chaos_ns.saturating_add(now.0);
         plan.reduce(&scenario.reduction);
@@ -274,7 +275,9 @@ impl Plan {
             plan.layout.config = plan.layout.directories.config();
         }
         plan.scale(seed, profile);
-        plan.tell_members();
+        let mut members = std::mem::take(&mut plan.members);
+        plan.tell(&mut members);
+        plan.members = members;
         if plan.producers.iter().all(|producer| producer.acks == Acks::None) {
             // Else nobody hears that a record is there, and the run proves little.
             plan.producers.iter_mut().take(1).for_each(|producer| producer.acks = Acks::Leader);
@@ -283,9 +286,9 @@ impl Plan {
     }
 
     /// Members know how many of them there may be.
-    fn tell_members(&mut self) {
+    fn tell(&self, members: &mut [GroupMemberProfile]) {
         let size_max = self.layout.config.get("group.max.size").and_then(|size| size.parse().ok());
-        self.members.iter_mut().for_each(|member| member.group_size_max = size_max.unwrap_or(usize::MAX));
+        members.iter_mut().for_each(|member| member.group_size_max = size_max.unwrap_or(usize::MAX));
     }
 
     /// More or less work, as the profile wants it.
@@ -495,7 +498,7 @@ fn layout(
         overrides.extend(INNER_LISTENER.map(str::to_string));
     }
     if has_sound_network && !has(Simple::NoLimits) {
-        // No client has so many at once, unless connections are lost on the way; one that is not counted out at its end has them soon.
+        // No client but a crowd has so many at once, unless connections are lost on the way; one that is not counted out at its end has them soon.
         overrides.push("max.connections.per.ip=6".to_string());
     }
     let wanted = some.iter().filter(|(_, _, simple)| !has(*simple));

@@ -84,9 +84,10 @@ fn files_of(disk: &dyn Disk, directory: &Path) -> Result<Vec<DiskEntry>, DiskErr
     Ok(disk.list(directory)?.into_iter().filter(|entry| entry.kind == EntryKind::File).collect())
 }
 
-/// Finishes deletions, and undoes replacements that were not complete: those from the first `.cleaned` file on. Says whether there were any.
+/// Finishes deletions, and undoes replacements that were not complete: those from the first `.cleaned` file on. Says whether anything was removed.
 ///
-/// What says that a replacement is not complete goes last, and durably so: a start that comes to an early end would leave one that seems to be.
+/// A `.cleaned` file says that a replacement is not complete. So it goes last, when on the disk, too, the `.swap` files are gone: else a start that is cut short
+/// would leave a replacement that seems to be complete.
 fn remove_temporaries(disk: &dyn Disk, directory: &Path, entries: &[DiskEntry]) -> Result<bool, DiskError> {
     let cleaned = entries.iter().filter(|entry| entry.name.ends_with(CLEANED));
     let first_cleaned = cleaned.filter_map(|entry| parse_file_name(&entry.name)).map(|(offset, _)| offset).min();

@@ -31,7 +31,7 @@ const NAME_BYTES_MAX: usize = 255;
 
 /// The name of a file of the segment, or the snapshot, with this offset.
 pub(super) fn file_name(offset: Offset, suffix: &str) -> String {
-    // Each start of a broker makes some hundred of these, and a formatter pads one character at a time.
+    // Each start of a broker makes some hundreds of these, and a formatter pads one character at a time.
     let digits = offset.0.to_string();
     let zeroes = ZEROES.get(digits.len()..).unwrap_or_default();
     [zeroes, &digits, ".", suffix].concat()

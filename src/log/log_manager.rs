@@ -753,7 +753,7 @@ fn open_directories(
     }
 }
 
-/// Only now, when nothing refuses the start: one that is refused leaves the marks of the last shutdown for the next.
+/// Only now, when no directory refuses the start: one that is refused by then leaves the marks of the last shutdown for the next.
 fn take_marks(disk: &dyn Disk, directories: &mut [LogDirectory], first_error: &mut Option<LogError>) {
     for directory in directories.iter_mut().filter(|directory| directory.is_online()) {
         if let Err(error) = directory.take_mark(disk) {

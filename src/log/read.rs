@@ -79,20 +79,18 @@ impl UnifiedLog {
         isolation: FetchIsolation,
         first_batch_whole: bool,
     ) -> Result<FetchData, ReadError> {
-        self.try_read(offset, bytes_max, isolation, first_batch_whole).inspect_err(|error| self.tell_of_read(error))
-    }
-
-    /// Tells the operator why something could not be read, and what helps.
-    pub(super) fn tell_of_read(&self, error: &ReadError) {
-        match error {
+        let read = self.try_read(offset, bytes_max, isolation, first_batch_whole);
+        if let Err(error @ ReadError::Damaged { segment, position, .. }) = &read
+            && self.lock().damaged.insert((*segment, *position))
+        {
             // Said once: every consumer comes back again and again.
-            ReadError::Damaged { segment, position, .. } if self.lock().damaged.insert((*segment, *position)) => {
-                tracing::error!(partition = %self.topic_partition(), %error, "records cannot be read: consumers are told so (CORRUPT_MESSAGE) and can go on behind them, by an offset that is set; \
-                     put the segment's file of a copy in its place while the broker is down, or delete the records up to behind the damaged batch");
-            }
-            ReadError::Disk(error) => self.tell_of_trouble(&mut self.lock(), error, "records could not be read"),
-            _ => {}
+            tracing::error!(partition = %self.topic_partition(), %error, "records cannot be read: consumers are told so (CORRUPT_MESSAGE) and can go on behind them, by an offset that is set; \
+                 put the segment's file of a copy in its place while the broker is down, or delete the records up to behind the damaged batch");
         }
+        if let Err(ReadError::Disk(error)) = &read {
+            self.tell_of_trouble(&mut self.lock(), error, "records could not be read");
+        }
+        read
     }
 
     fn try_read(

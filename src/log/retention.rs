@@ -143,6 +143,10 @@ impl UnifiedLog {
     ) -> Result<(), DiskError> {
         let bases: Vec<Offset> = state.segments.keys().take(count + 1).copied().collect();
         let (Some(first_kept), Some(doomed)) = (bases.get(count), bases.get(..count)) else { return Ok(()) };
+        // A power cut may keep that names are gone and lose one that came before: without any, the log would begin anew and give offsets out again.
+        if state.sync.owes_directory(&state.directory) {
+            self.sync_names(state)?;
+        }
         state.move_log_start(*first_kept);
         let directory = Arc::clone(&state.directory);
         state.sync.owe_directory(directory);

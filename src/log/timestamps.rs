@@ -9,7 +9,7 @@ use crate::limits::DECOMPRESSED_BODY_BYTES_MAX;
 use crate::log::batch_scanner::{BatchScanner, LOOKUP_CHUNK_BYTES, ScanError};
 use crate::log::error::ReadError;
 use crate::log::read::FetchIsolation;
-use crate::log::time_index::NO_TIMESTAMP;
+use crate::log::time_index::{NO_TIMESTAMP, TimestampOffset};
 use crate::log::unified_log::UnifiedLog;
 use crate::record::{Decompressor, RecordBatch, RecordSummary, ScanLimits, find_record};
 use crate::types::{LeaderEpoch, Offset};
@@ -44,10 +44,6 @@ impl UnifiedLog {
         timestamp: i64,
         isolation: FetchIsolation,
     ) -> Result<Option<FoundTimestamp>, ReadError> {
-        self.search(timestamp, isolation).inspect_err(|error| self.tell_of_read(error))
-    }
-
-    fn search(&self, timestamp: i64, isolation: FetchIsolation) -> Result<Option<FoundTimestamp>, ReadError> {
         let mut after = Offset(-1);
         while let Some(plan) = self.plan_search(timestamp, after)? {
             if let Some(found) = plan.find(timestamp)? {
@@ -60,18 +56,22 @@ impl UnifiedLog {
 
     /// The first record with the largest timestamp of all; `None` in an empty log, or if `isolation` may not see it.
     pub fn offset_of_max_timestamp(&self, isolation: FetchIsolation) -> Result<Option<FoundTimestamp>, ReadError> {
-        let largest = self.largest_timestamp().inspect_err(|error| self.tell_of_read(error))?;
-        if largest == NO_TIMESTAMP { Ok(None) } else { self.offset_for_timestamp(largest, isolation) }
-    }
-
-    fn largest_timestamp(&self) -> Result<i64, ReadError> {
-        let mut state = self.lock();
-        state.check_online_for_read()?;
-        let mut largest = NO_TIMESTAMP;
-        for segment in state.segments.values_mut() {
-            largest = largest.max(segment.largest()?.timestamp);
+        let mut largest = TimestampOffset { timestamp: NO_TIMESTAMP, offset: Offset(-1) };
+        {
+            let mut state = self.lock();
+            state.check_online_for_read()?;
+            for segment in state.segments.values_mut() {
+                let candidate = segment.largest()?;
+                if candidate.timestamp > largest.timestamp {
+                    largest = candidate;
+                }
+            }
         }
-        Ok(largest)
+        if largest.timestamp == NO_TIMESTAMP {
+            Ok(None)
+        } else {
+            self.offset_for_timestamp(largest.timestamp, isolation)
+        }
     }
 
     fn bound_of(&self, isolation: FetchIsolation) -> Offset {

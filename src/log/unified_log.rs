@@ -452,6 +452,11 @@ impl UnifiedLog {
             return Ok(());
         }
         Mark::NameSyncedFirst.reached();
+        self.sync_names(state)
+    }
+
+    /// Waits until the names in the log's folder are on the disk.
+    pub(super) fn sync_names(&self, state: &mut LogState) -> Result<(), DiskError> {
         let synced = self.disk.sync_directory(&state.directory);
         if synced.is_err() {
             self.set_status(state, LogStatus::Offline);

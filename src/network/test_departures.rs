@@ -60,28 +60,42 @@ fn a_note_that_comes_after_its_answer_says_nothing_of_the_next_request_though_it
     assert_eq!(reactor.requests.take_departure(), Some(Departure::Closed(second.ticket.connection)));
 }
 
+/// The connection ends before the last of these answers comes: by its peer, or from our side. How often the request was counted.
+fn counted(by_peer: bool, kinds: Vec<ResponseKind>) -> u64 {
+    let mut reactor = Reactor::new(1, &[QUIET, Event { error: by_peer, ..QUIET }]);
+    reactor.turn();
+    let request = reactor.take();
+    let last = kinds.len() - 1;
+    for (number, kind) in kinds.into_iter().enumerate() {
+        match number == last {
+            true if by_peer => reactor.turn(),
+            true => reactor.close(),
+            false => {}
+        }
+        reactor.respond(&request, kind);
+    }
+    reactor.turn();
+    reactor.metrics.totals(request.ticket.api_key, RequestPhase::Total).0
+}
+
 #[test]
 fn a_request_whose_connection_ends_is_in_the_request_times_once() {
-    let kinds = [
-        None,
-        Some(ResponseKind::NoOp),
-        Some(ResponseKind::Parked { keeps_frame: false }),
-        Some(ResponseKind::Parked { keeps_frame: true }),
-        Some(ResponseKind::Close("it is refused")),
-    ];
-    for kind in kinds {
-        let mut reactor = Reactor::new(1, &[QUIET, Event { error: true, ..QUIET }]);
-        reactor.turn();
-        let request = reactor.take();
-        let what = format!("{kind:?}");
-        let is_answered_late = matches!(kind, Some(ResponseKind::NoOp));
-        if let Some(kind) = kind.filter(|_| !is_answered_late) {
-            reactor.respond(&request, kind);
+    let parked = |keeps_frame| ResponseKind::Parked { keeps_frame };
+    let malformed = || ResponseKind::Malformed(crate::protocol::DecodeError::VarintTooLong);
+    for by_peer in [true, false] {
+        for (kinds, expected) in [
+            (vec![ResponseKind::NoOp], 1),
+            (vec![parked(false)], 1),
+            // From our side the handler has it still, and will have it once more.
+            (vec![parked(true)], u64::from(by_peer)),
+            (vec![parked(true), ResponseKind::NoOp], 1),
+            (vec![parked(false), ResponseKind::NoOp], 1),
+            (vec![ResponseKind::Close("it is refused")], 1),
+            // What cannot be read is no request.
+            (vec![malformed()], 0),
+        ] {
+            let what = format!("by its peer: {by_peer}, {kinds:?}");
+            assert_eq!(counted(by_peer, kinds), expected, "{what}");
         }
-        reactor.turn();
-        reactor.respond(&request, ResponseKind::NoOp);
-        reactor.turn();
-        let (count, _) = reactor.metrics.totals(request.ticket.api_key, RequestPhase::Total);
-        assert_eq!(count, 1, "{what}");
     }
 }

@@ -130,9 +130,9 @@ pub enum Violation {
     Expelled { member: String, silent_ms: u64 },
     #[error("G7: member {member} waited {waited_ms} ms for the others and was then unknown")]
     WaitedInVain { member: String, waited_ms: u64 },
-    #[error("G10: the offset {offset} that group {group} has committed is not old, and {found} is found")]
+    #[error("G11: the offset {offset} that group {group} has committed is not old, and {found} is found")]
     OffsetExpired { group: String, offset: i64, found: i64 },
-    #[error("G10: the committed offset of group {group} is still there {late_ms} ms after it was to be gone")]
+    #[error("G11: the committed offset of group {group} is still there {late_ms} ms after it was to be gone")]
     OffsetKept { group: String, late_ms: i64 },
     #[error("T1: a request of client {client} was answered as timed out before its time")]
     ExpiredEarly { client: u32 },

@@ -123,6 +123,7 @@ impl Deleter {
         if is_beyond || start < offset {
             return context.history.violate(Violation::DeletedOtherwise { partition, offset, start });
         }
+        context.history.deleted().asked(partition, offset);
         // What an earlier start of the broker has said holds no more, unless it was stopped in order.
         if self.asked_in == context.boot {
             context.history.deleted().told(partition, start);

@@ -1,7 +1,6 @@
 //! A client that writes more into a topic than may be kept: by size, or with times that are long past. It looks what is left, and in the end whether enough has gone.
 //!
-//! One request at a time. A topic whose creation was not confirmed is given up, and so is one that a restart of the broker has outlived: a power cut may take the
-//! name of a new segment and keep that an old one was removed. It comes only where old records are looked for often. It must not know how long a
+//! One request at a time. A topic whose creation was not confirmed is given up. It comes only where old records are looked for often. It must not know how long a
 //! segment is kept for its own sake: the history does.
 
 use std::collections::BTreeMap;
@@ -69,7 +68,7 @@ pub(crate) struct Hoarder {
     name: u32,
     records: RetainedRecords,
     /// The start of the broker in which the topic was made.
-    made_in: u32,
+    seen_in: u32,
     start: i64,
     found: Found,
     next_value: u32,
@@ -92,7 +91,7 @@ impl Hoarder {
             task: Task::Create,
             name: 0,
             records: nothing_kept(profile),
-            made_in: 0,
+            seen_in: 0,
             start: 0,
             found: BTreeMap::new(),
             next_value: 0,
@@ -110,7 +109,7 @@ impl Hoarder {
         let name = self.topic();
         match self.task {
             Task::Create => {
-                self.made_in = context.boot;
+                self.seen_in = context.boot;
                 self.ask_create(context, connection);
             }
             Task::Produce(value, timestamp) => {
@@ -283,8 +282,9 @@ impl Client for Hoarder {
         if beginning.was_lost && has_open {
             self.connection_lost(context);
         }
-        if context.boot != self.made_in && self.task != Task::Create && self.link.outstanding() == 0 {
-            self.begin_anew();
+        if context.boot != self.seen_in && self.task != Task::Create && self.link.outstanding() == 0 {
+            self.seen_in = context.boot;
+            self.records.restarted();
         }
         if let Next::Rest(at) = beginning.next {
             return Some(at);

@@ -66,6 +66,7 @@ pub(super) fn read(path: &Path) -> Result<String, String> {
 }
 
 /// The text of a file; none if there is no such file.
+#[cfg(feature = "zoo")]
 pub(super) fn read_if_there(path: &Path) -> Result<String, String> {
     if path.exists() { read(path) } else { Ok(String::new()) }
 }
@@ -80,6 +81,7 @@ pub(super) fn write(path: &Path, text: &str) -> Result<(), String> {
 }
 
 /// Adds a line to a file, which is made if there is none.
+#[cfg(feature = "zoo")]
 pub(super) fn append(path: &Path, line: &str) -> Result<(), String> {
     let file = fs::OpenOptions::new().create(true).append(true).open(path);
     file.and_then(|mut file| writeln!(file, "{line}")).map_err(|error| format!("{}: {error}", path.display()))

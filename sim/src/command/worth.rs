@@ -53,6 +53,8 @@ pub(super) enum Note {
 pub(super) struct BugNote {
     pub(super) bug: String,
     seeds: u64,
+    /// How many parts there were to be switched off.
+    parts: usize,
     pub(super) findings: usize,
     /// The checks that have found it.
     pub(super) found_by: BTreeSet<String>,
@@ -120,7 +122,7 @@ impl Walk {
                 let has_all =
                     (note.oracle.is_some() || !self.with_oracle) && (note.faults.is_some() || !self.with_faults);
                 let is_patient = note.seeds >= self.seeds || note.tells_faults();
-                note.bug == bug.name() && has_all && is_patient
+                note.bug == bug.name() && note.parts == parts() && has_all && is_patient
             }
             (Step::Excuse(excuse), Note::Excuse(note)) => note.excuse == excuse.name(),
             (Step::Bug(_) | Step::Excuse(_), Note::Bug(_) | Note::Excuse(_)) => false,
@@ -152,6 +154,7 @@ impl Walk {
         BugNote {
             bug: bug.name().to_string(),
             seeds: trials.len() as u64,
+            parts: parts(),
             findings,
             found_by: trials.iter().flat_map(|trial| &trial.checks).map(ToString::to_string).collect(),
             oracle: self.with_oracle.then(|| {
@@ -234,6 +237,11 @@ fn first_false_alarm(excuse: Excuse) -> ExcuseNote {
     let alarm = (1..=CLEAN_SEEDS).find_map(alarm_of);
     let seeds = alarm.as_ref().map_or(CLEAN_SEEDS, |(seed, _)| *seed);
     ExcuseNote { excuse: excuse.name().to_string(), seeds, false_alarm: alarm.map(|(_, said)| said) }
+}
+
+/// A note that was taken when there were others says nothing of those that came.
+fn parts() -> usize {
+    Part::of_oracle().chain(Part::of_faults()).count()
 }
 
 /// What earlier walks have learnt.

@@ -48,7 +48,7 @@ const THEMES: [&[Knob]; 14] = [
     metrics_and_other::KNOBS,
 ];
 
-/// Something about each of some keys.
+/// What is looked up by the name of a knob.
 type ByName<T> = LookupMap<&'static str, T>;
 
 static BY_NAME: LazyLock<ByName<&'static Knob>> = LazyLock::new(|| by_name(all()));
@@ -56,7 +56,7 @@ static BY_NAME: LazyLock<ByName<&'static Knob>> = LazyLock::new(|| by_name(all()
 fn by_name(knobs: impl IntoIterator<Item = &'static Knob>) -> ByName<&'static Knob> {
     let mut by_name = ByName::default();
     for knob in knobs {
-        by_name.insert(knob.name, knob);
+        assert!(by_name.insert(knob.name, knob).is_none(), "a knob's name stands once: {}", knob.name);
     }
     by_name
 }

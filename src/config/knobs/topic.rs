@@ -146,7 +146,7 @@ pub fn synonyms(name: &str) -> &'static [Synonym] {
     static BY_NAME: LazyLock<ByName<&'static [Synonym]>> = LazyLock::new(|| {
         let mut by_name = ByName::default();
         for (name, synonyms) in SYNONYMS {
-            by_name.insert(*name, *synonyms);
+            assert!(by_name.insert(*name, *synonyms).is_none(), "a knob's name stands once: {name}");
         }
         by_name
     });

@@ -2,7 +2,6 @@
 //!
 //! It must not look inside.
 
-use super::told::told;
 use super::*;
 use crate::record::{Compression, Compressor};
 
@@ -65,20 +64,4 @@ fn what_may_not_be_seen_yet_is_not_found() {
     assert_eq!(log.offset_for_timestamp(150, FetchIsolation::HighWatermark).unwrap(), None);
     assert_eq!(find(&log, 150), Some((200, 1)));
     assert_eq!(open(&MemoryDisk::new(), LogSettings::default()).1.offset_of_max_timestamp(END).unwrap(), None);
-}
-
-#[test]
-fn a_search_that_meets_damage_is_told_of_once() {
-    let (manager, _log, disk) = log_with(&[&[100], &[200]], LogSettings::default());
-    manager.shutdown(1).unwrap();
-    let path = "/logs/topic-0/00000000000000000000.log";
-    let mut bytes = disk.read(path).unwrap();
-    bytes[30] ^= 1;
-    disk.write(path, &bytes);
-    let (_manager, log) = open(&disk.crash(|_, _, bytes| bytes), LogSettings::default());
-    for expected in [1, 0] {
-        let (found, lines) = told(|| log.offset_for_timestamp(0, END));
-        assert!(matches!(found, Err(ReadError::Damaged { .. })), "{found:?}");
-        assert_eq!(lines.iter().filter(|line| line.starts_with("ERROR records cannot be read")).count(), expected);
-    }
 }

@@ -29,7 +29,7 @@ impl<S: Selector> Processor<S> {
         let Response { ticket, kind, throttle, times } = response;
         let token = token_of(ticket.connection);
         if self.channels.get(token).is_none() {
-            return self.bury_orphan(ticket, &kind);
+            return self.bury_orphan(ticket, &kind, times);
         }
         match kind {
             ResponseKind::Parked { keeps_frame } => self.note_parked(token, ticket, times, keeps_frame),
@@ -50,6 +50,8 @@ impl<S: Selector> Processor<S> {
             ResponseKind::Malformed(error) => {
                 Mark::UnreadableBody.reached();
                 self.note_answered(token, ticket, times);
+                // It is no request: the request times do not know it.
+                self.channels.get_mut(token).map(|channel| channel.in_flight.take());
                 let detail = format!("API key {}, version {}: {error}", ticket.api_key, ticket.api_version);
                 self.close_stranger(token, now, "a request whose body cannot be read", &detail);
             }
@@ -169,7 +171,7 @@ impl<S: Selector> Processor<S> {
         }
     }
 
-    /// Counts a request that is over in the request times, and says how long it took. One whose connection ends is over then, wherever it is.
+    /// Adds a request that is over to the request times, and says how long it took.
     pub(super) fn count(&self, in_flight: &InFlight) -> Duration {
         let over = self.shared.stopwatch.stopwatch();
         let InFlight { received, times, response_dequeued, .. } = *in_flight;

@@ -8,7 +8,7 @@ use super::Processor;
 use crate::env::{Selector, Token};
 use crate::marks::Mark;
 use crate::network::kafka_channel::{InFlight, KafkaChannel, Stage};
-use crate::network::request::{Departure, ResponseKind};
+use crate::network::request::{Departure, RequestTimes, ResponseKind};
 use crate::types::{Now, Ticket};
 use crate::zoo::{self, Bug};
 
@@ -16,11 +16,7 @@ const EXCESS: &str = "the connection that was unused the longest is closed; rais
 
 /// A request of a closed channel: a handler has it, will have it, or keeps its frame.
 #[derive(Debug)]
-pub(super) struct Orphan {
-    ticket: Ticket,
-    /// Bytes of the pool that its frame holds.
-    frame_bytes: usize,
-}
+pub(super) struct Orphan(InFlight);
 
 impl<S: Selector> Processor<S> {
     /// Closes one channel if the broker has more than it may: the one unused the longest.
@@ -98,31 +94,34 @@ impl<S: Selector> Processor<S> {
         }
         self.throttled.retain(|(_, other)| *other != token);
         if let Some(in_flight) = channel.in_flight {
-            self.count(&in_flight);
             self.leave_behind(in_flight);
         }
     }
 
     /// A handler is told of the departure when it has parked the request, not before. Memory is held as long as the frame is, which outlives
     /// its connection: else a peer that sends and resets again and again would find no bound.
-    fn leave_behind(&mut self, in_flight: InFlight) {
-        let InFlight { ticket, stage, frame_bytes, .. } = in_flight;
-        if stage == Stage::Parked {
-            self.shared.requests.depart(Departure::Closed(ticket.connection));
-        }
-        let is_awaited = match stage {
+    fn leave_behind(&mut self, mut in_flight: InFlight) {
+        let is_awaited = match in_flight.stage {
             Stage::AtHandler => true,
-            Stage::Parked => frame_bytes > 0,
+            Stage::Parked => {
+                self.shared.requests.depart(Departure::Closed(in_flight.ticket.connection));
+                in_flight.times.response_complete = self.shared.stopwatch.stopwatch();
+                in_flight.response_dequeued = in_flight.times.response_complete;
+                in_flight.frame_bytes > 0
+            }
             Stage::Answered => false,
         };
+        if in_flight.stage != Stage::AtHandler {
+            self.count(&in_flight);
+        }
         if is_awaited {
-            self.orphans.push(Orphan { ticket, frame_bytes });
+            self.orphans.push(Orphan(in_flight));
         }
     }
 
-    /// A request of a closed channel is back from its handler: if it is parked, nobody is there to be answered.
-    pub(super) fn bury_orphan(&mut self, ticket: Ticket, kind: &ResponseKind) {
-        let Some(place) = self.orphans.iter().position(|orphan| orphan.ticket == ticket) else { return };
+    /// A request of a closed channel is back from its handler: if it is parked, nobody is there to be answered. It is over now, if it was not before.
+    pub(super) fn bury_orphan(&mut self, ticket: Ticket, kind: &ResponseKind, times: RequestTimes) {
+        let Some(place) = self.orphans.iter().position(|Orphan(orphan)| orphan.ticket == ticket) else { return };
         Mark::OrphanAnswered.reached();
         if let ResponseKind::Parked { keeps_frame } = kind {
             self.shared.requests.depart(Departure::Closed(ticket.connection));
@@ -130,6 +129,12 @@ impl<S: Selector> Processor<S> {
                 return;
             }
         }
-        self.shared.pool.give_back(self.orphans.swap_remove(place).frame_bytes);
+        let Orphan(mut in_flight) = self.orphans.swap_remove(place);
+        self.shared.pool.give_back(in_flight.frame_bytes);
+        if in_flight.stage == Stage::AtHandler && !matches!(kind, ResponseKind::Malformed(_)) {
+            in_flight.times = times;
+            in_flight.response_dequeued = self.shared.stopwatch.stopwatch();
+            self.count(&in_flight);
+        }
     }
 }
