@@ -270,19 +270,24 @@ impl Plan {
             heritage: draw.part(14).happens(100_000).then(|| heritage(draw.part(65))),
             ages_offsets: !has_groups && draw.part(62).happens(150_000),
         };
-        if plan.ages_offsets {
-            plan.layout.directories.settings.extend(EARLY_AGE.map(str::to_string));
-            plan.layout.config = plan.layout.directories.config();
-        }
         plan.scale(seed, profile);
-        let mut members = std::mem::take(&mut plan.members);
-        plan.tell(&mut members);
-        plan.members = members;
-        if plan.producers.iter().all(|producer| producer.acks == Acks::None) {
-            // Else nobody hears that a record is there, and the run proves little.
-            plan.producers.iter_mut().take(1).for_each(|producer| producer.acks = Acks::Leader);
-        }
+        plan.fit_together();
         plan
+    }
+
+    /// What one part of a plan means for another.
+    fn fit_together(&mut self) {
+        if self.ages_offsets {
+            self.layout.directories.settings.extend(EARLY_AGE.map(str::to_string));
+            self.layout.config = self.layout.directories.config();
+        }
+        let mut members = std::mem::take(&mut self.members);
+        self.tell(&mut members);
+        self.members = members;
+        if self.producers.iter().all(|producer| producer.acks == Acks::None) {
+            // Else nobody hears that a record is there, and the run proves little.
+            self.producers.iter_mut().take(1).for_each(|producer| producer.acks = Acks::Leader);
+        }
     }
 
     /// Members know how many of them there may be.

@@ -10,7 +10,7 @@
 use std::env;
 use std::fs;
 use std::hash::{BuildHasher, RandomState};
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal};
 use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -83,6 +83,8 @@ pub(super) fn write(path: &Path, text: &str) -> Result<(), String> {
 /// Adds a line to a file, which is made if there is none.
 #[cfg(feature = "zoo")]
 pub(super) fn append(path: &Path, line: &str) -> Result<(), String> {
+    use std::io::Write as _;
+
     let file = fs::OpenOptions::new().create(true).append(true).open(path);
     file.and_then(|mut file| writeln!(file, "{line}")).map_err(|error| format!("{}: {error}", path.display()))
 }
