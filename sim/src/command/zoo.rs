@@ -31,6 +31,9 @@ pub(super) struct Options {
     /// Only the bug with this name.
     #[arg(long)]
     bug: Option<String>,
+    /// Only a part of the bugs, so that several processes can share them: 2/3 is every third one, from the second on.
+    #[arg(long, value_name = "I/N", value_parser = parse_shard)]
+    shard: Option<Shard>,
     /// How often each bug is looked for, each time with seeds of its own.
     #[arg(long, default_value_t = 30)]
     trials: u64,
@@ -70,6 +73,21 @@ pub(super) struct Options {
     json: bool,
 }
 
+/// Which part of the bugs, counted from 0, and of how many.
+#[derive(Clone, Copy)]
+struct Shard {
+    part: usize,
+    parts: usize,
+}
+
+fn parse_shard(text: &str) -> Result<Shard, String> {
+    let numbers = text.split_once('/').and_then(|(part, parts)| Some((part.parse().ok()?, parts.parse().ok()?)));
+    match numbers {
+        Some((part @ 1.., parts)) if part <= parts => Ok(Shard { part: part - 1, parts }),
+        _ => Err(format!("`{text}` is no part; write 1/2 for every second bug from the first on")),
+    }
+}
+
 /// What `--json` prints: each bug by its name, and how small all findings got.
 #[derive(Serialize)]
 struct Json<'a> {
@@ -96,7 +114,8 @@ struct Row {
 impl Options {
     pub(super) fn obey(self) -> Exit {
         let wanted = |bug: &&Bug| self.bug.as_deref().is_none_or(|only| bug.name() == only.replace('_', " "));
-        let bugs: Vec<Bug> = Bug::ALL.iter().filter(wanted).copied().collect();
+        let Shard { part, parts } = self.shard.unwrap_or(Shard { part: 0, parts: 1 });
+        let bugs: Vec<Bug> = Bug::ALL.iter().filter(wanted).skip(part).step_by(parts).copied().collect();
         if bugs.is_empty() {
             let names: Vec<&str> = Bug::ALL.iter().map(|bug| bug.name()).collect();
             return refuse(&format!("no such bug; there are: {}", names.join(", ")));
@@ -218,4 +237,24 @@ pub(super) fn run_without(part: Option<Part>, seed: u64) -> RunReport {
     let mut scenario = Scenario::from(WorldOptions::from_seed(seed));
     part.iter().for_each(|part| part.take_out_of(&mut scenario));
     run(scenario)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Shard, parse_shard};
+
+    #[test]
+    fn the_parts_of_the_zoo_are_together_all_of_it() {
+        let bugs = 0..11;
+        let mut seen: Vec<u32> = Vec::new();
+        for text in ["1/3", "2/3", "3/3"] {
+            let Shard { part, parts } = parse_shard(text).unwrap();
+            seen.extend(bugs.clone().skip(part).step_by(parts));
+        }
+        seen.sort_unstable();
+        assert_eq!(seen, bugs.collect::<Vec<_>>());
+        for wrong in ["0/3", "4/3", "1", "a/b", "1/0"] {
+            assert!(parse_shard(wrong).is_err(), "{wrong}");
+        }
+    }
 }
