@@ -28,19 +28,11 @@ pub(crate) struct RetainedRecords {
     /// Whether each value that was sent is young.
     sent: BTreeMap<Value, bool>,
     acknowledged: BTreeMap<i64, Value>,
-    /// The broker went down since. What retention had taken may be back in part, and what nobody was told is durable may be gone.
-    has_restarted: bool,
 }
 
 impl RetainedRecords {
     pub(crate) fn new(retention: Retention, segment_bytes: u64) -> RetainedRecords {
-        RetainedRecords {
-            retention,
-            segment_bytes,
-            sent: BTreeMap::new(),
-            acknowledged: BTreeMap::new(),
-            has_restarted: false,
-        }
+        RetainedRecords { retention, segment_bytes, sent: BTreeMap::new(), acknowledged: BTreeMap::new() }
     }
 
     pub(crate) fn sent(&mut self, value: Value, is_young: bool) {
@@ -51,31 +43,20 @@ impl RetainedRecords {
         self.acknowledged.insert(offset, value);
     }
 
-    /// The broker went down. What it had acknowledged and may not take is there all the same, and its offsets are not given out again.
-    pub(crate) fn restarted(&mut self) {
-        self.has_restarted = true;
-    }
-
     /// Judges what was read from the start of the log to its end.
     pub(crate) fn verdict(&self, start: i64, found: &Found) -> Option<Wrong> {
         if let Some((offset, _)) = found.iter().find(|(offset, (value, _))| !self.is_own(**offset, *value)) {
             return Some(Wrong::Foreign { offset: *offset });
         }
-        let is_young = |value: &Value| self.sent.get(value) == Some(&true);
-        let may_be_taken =
-            |value: &Value| self.has_restarted && !(self.retention == Retention::Young && is_young(value));
-        let is_missing = |(offset, value): &(&i64, &Value)| {
-            **offset >= start && !found.contains_key(*offset) && !may_be_taken(value)
-        };
-        if let Some((offset, _)) = self.acknowledged.iter().find(is_missing) {
-            return Some(Wrong::Lost { offset: *offset });
+        let is_missing = |offset: &i64| *offset >= start && !found.contains_key(offset);
+        if let Some(offset) = self.acknowledged.keys().copied().find(is_missing) {
+            return Some(Wrong::Lost { offset });
         }
         let bytes: u64 = found.values().map(|(_, bytes)| bytes).sum();
         match self.retention {
-            Retention::Bytes(least) if start > 0 && bytes < least && !self.has_restarted => {
-                Some(Wrong::TooLittle { start, bytes })
-            }
+            Retention::Bytes(least) if start > 0 && bytes < least => Some(Wrong::TooLittle { start, bytes }),
             Retention::Young => {
+                let is_young = |value: &Value| self.sent.get(value) == Some(&true);
                 let taken = self.acknowledged.iter().find(|(offset, value)| **offset < start && is_young(value));
                 taken.map(|(offset, _)| Wrong::TakenYoung { offset: *offset })
             }
@@ -183,19 +164,5 @@ mod tests {
         assert_eq!(records.verdict(0, &found(1..3)), Some(Wrong::Lost { offset: 0 }));
         let strange = Found::from([(0, (Some(value(1)), 100))]);
         assert_eq!(records.verdict(0, &strange), Some(Wrong::Foreign { offset: 0 }));
-    }
-
-    #[test]
-    fn a_restart_gives_no_offset_out_again_and_loses_nothing_young() {
-        let mut by_age = records(Retention::Young, &[false, true]);
-        by_age.sent(value(2), true);
-        by_age.restarted();
-        assert_eq!(by_age.verdict(0, &found(1..2)), None, "old records may come back in part");
-        assert_eq!(by_age.verdict(0, &found(0..1)), Some(Wrong::Lost { offset: 1 }));
-        let again = Found::from([(0, (Some(value(2)), 100))]);
-        assert_eq!(by_age.verdict(0, &again), Some(Wrong::Foreign { offset: 0 }));
-        let mut by_size = records(Retention::Bytes(400), &[true; 9]);
-        by_size.restarted();
-        assert_eq!(by_size.verdict(6, &found(6..9)), None);
     }
 }

@@ -1,7 +1,8 @@
 //! A client that writes more into a topic than may be kept: by size, or with times that are long past. It looks what is left, and in the end whether enough has gone.
 //!
-//! One request at a time. A topic whose creation was not confirmed is given up. It comes only where old records are looked for often. It must not know how long a
-//! segment is kept for its own sake: the history does.
+//! One request at a time. A topic whose creation was not confirmed is given up, and so is one that a restart of the broker has outlived: in a topic with few records it is
+//! seen best whether old ones go. It comes only where old records are looked for often. It must not know how long a segment is kept for its own sake: the
+//! history does.
 
 use std::collections::BTreeMap;
 
@@ -68,7 +69,7 @@ pub(crate) struct Hoarder {
     name: u32,
     records: RetainedRecords,
     /// The start of the broker in which the topic was made.
-    seen_in: u32,
+    made_in: u32,
     start: i64,
     found: Found,
     next_value: u32,
@@ -91,7 +92,7 @@ impl Hoarder {
             task: Task::Create,
             name: 0,
             records: nothing_kept(profile),
-            seen_in: 0,
+            made_in: 0,
             start: 0,
             found: BTreeMap::new(),
             next_value: 0,
@@ -109,7 +110,7 @@ impl Hoarder {
         let name = self.topic();
         match self.task {
             Task::Create => {
-                self.seen_in = context.boot;
+                self.made_in = context.boot;
                 self.ask_create(context, connection);
             }
             Task::Produce(value, timestamp) => {
@@ -282,9 +283,8 @@ impl Client for Hoarder {
         if beginning.was_lost && has_open {
             self.connection_lost(context);
         }
-        if context.boot != self.seen_in && self.task != Task::Create && self.link.outstanding() == 0 {
-            self.seen_in = context.boot;
-            self.records.restarted();
+        if context.boot != self.made_in && self.task != Task::Create && self.link.outstanding() == 0 {
+            self.begin_anew();
         }
         if let Next::Rest(at) = beginning.next {
             return Some(at);
