@@ -136,6 +136,8 @@ bugs! {
         AnswerWithoutAcks = "acks=0 is answered";
         /// A fetch in a session that asks for nothing new is answered at once, whether there is anything or not.
         EmptyFetchDoesNotWait = "empty incremental fetch does not wait";
+        /// A fetch from behind the last record, but before the end of the log, is answered at once, again and again.
+        HoleEndsWait = "hole at the end ends the wait";
         /// A produce that waits for the disk is given up after a thousandth of its time.
         ProduceGivenUp = "produce is given up before its time";
     }

@@ -1,10 +1,11 @@
-//! What another broker has left on the disk before the first start: a partition of the topic in which a transaction is open, and, in some runs, the files of a
-//! compaction or a deletion in the midst of which it went down.
+//! What another broker has left on the disk before the first start: a partition of the topic in which most often a transaction is open, and, in some runs, the
+//! files of a compaction or a deletion in the midst of which it went down.
 //!
 //! The broker under test has no transactions and compacts nothing, so that no client of a run could bring that about. It must not know what the broker makes
 //! of it.
 
 use std::io::IoSlice;
+use std::ops::Range;
 use std::path::Path;
 
 use klamm::env::{Disk, DiskError, OpenMode};
@@ -23,6 +24,8 @@ pub(crate) const STALE_CLIENT: u32 = 98;
 const PRODUCER: ProducerId = ProducerId(4_000);
 /// Records that are there.
 const RECORDS: u32 = 3;
+/// Where a log ends from whose end records were taken.
+const END_BEHIND_HOLLOW: i64 = 5;
 
 /// In which state the partition was left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,16 +36,24 @@ pub(crate) enum Heritage {
     Replaced,
     /// A segment that was to take the place of two others is not complete.
     HalfReplaced,
+    /// A compaction has taken what lay behind the last record: the log ends behind it, with an empty segment.
+    HollowEnd,
     /// A segment behind the end was deleted, and its file is still there. How far the logs are on the disk was written down.
     Deleted,
 }
 
 impl Heritage {
-    pub(crate) const ALL: [Heritage; 4] =
-        [Heritage::Whole, Heritage::Replaced, Heritage::HalfReplaced, Heritage::Deleted];
+    pub(crate) const ALL: [Heritage; 5] =
+        [Heritage::Whole, Heritage::Replaced, Heritage::HalfReplaced, Heritage::HollowEnd, Heritage::Deleted];
+
+    /// At which offsets there is nothing, and will never be anything.
+    pub(crate) fn hollow(self) -> Range<i64> {
+        let first = i64::from(RECORDS);
+        first..if self == Heritage::HollowEnd { END_BEHIND_HOLLOW } else { first }
+    }
 }
 
-/// Leaves a record outside of any transaction, and two of one that nobody has ended, and says what is at which offset. A disk that refuses it holds a part of it,
+/// Leaves a record outside of any transaction, and two, most often of one that nobody has ended, and says what is at which offset. A disk that refuses it holds a part of it,
 /// or nothing.
 pub(crate) fn leave(world: &World, topic: &str, heritage: Heritage) -> Vec<(i64, Value)> {
     let is_left = write(world, topic, heritage).is_ok();
@@ -76,6 +87,11 @@ fn write(world: &World, topic: &str, heritage: Heritage) -> Result<(), DiskError
             disk.sync_directory(&folder)?;
             segment("00000000000000000001.log.swap", &[&stale_open])?;
         }
+        Heritage::HollowEnd => {
+            // No transaction is open, or what ends it would lie behind the hollow.
+            segment("00000000000000000000.log", &[&batch(world, CLIENT, 0..RECORDS)])?;
+            segment(&format!("{END_BEHIND_HOLLOW:020}.log"), &[])?;
+        }
         Heritage::Deleted => {
             segment("00000000000000000000.log", &[&first, &open])?;
             segment("00000000000000000003.log.deleted", &[&batch(world, STALE_CLIENT, RECORDS..5)])?;
@@ -101,7 +117,7 @@ fn write_file(disk: &SimDisk, path: &Path, pieces: &[&[u8]]) -> Result<(), DiskE
 }
 
 /// The first record is outside of any transaction, the others are not.
-fn batch(world: &World, client: u32, offsets: std::ops::Range<u32>) -> Vec<u8> {
+fn batch(world: &World, client: u32, offsets: Range<u32>) -> Vec<u8> {
     let mut builder = RecordBatchBuilder::new().base_offset(Offset(offsets.start.into())).leader_epoch(LeaderEpoch(0));
     if offsets.start > 0 {
         builder = builder.producer(PRODUCER, ProducerEpoch(0), 0).transactional(true);

@@ -324,6 +324,7 @@ impl Run {
         if let Some(heritage) = self.plan.heritage {
             let left = heritage::leave(&self.world, TOPIC, heritage);
             left.into_iter().for_each(|(offset, value)| self.history.left(value, offset));
+            self.history.left_hollow(heritage.hollow());
         }
         self.start();
         self.go_through_chaos();

@@ -48,10 +48,9 @@ impl KafkaApis {
         let configs = BrokerConfigs::new(fixed);
         let settings = configs.settings();
         let mut manager = open_directories(&settings, Arc::clone(&disk), &mut random)?;
-        let cluster_id = manager.cluster_id().to_string();
-        let metadata_log = open_metadata_log(&mut manager, now)?;
-        let controller = Controller::load(disk.as_ref(), metadata_log, &cluster_id, drawn(&mut random))?;
-        load_logs(&mut manager, now, &configs, &controller.image())?;
+        let loaded = load(&mut manager, disk.as_ref(), now, &configs, drawn(&mut random));
+        // Nothing was appended by now: what was whole is whole, and the start after the one that is refused need not check it.
+        let controller = loaded.inspect_err(|_| manager.give_marks_back())?;
         let was_clean = manager.directories().iter().all(|directory| directory.was_clean);
         let logs = Arc::new(LogDirectory::new(manager, ChaCha12Rng::from_seed(drawn(&mut random))));
         introduce_broker(&controller, &settings, &logs, now, was_clean)?;
@@ -138,6 +137,24 @@ fn open_directories(
     Ok(LogManager::open(disk, manager_settings, &mut unique)?)
 }
 
+/// Loads the metadata, then all other logs, and looks whether they belong together.
+fn load(
+    manager: &mut LogManager,
+    disk: &dyn Disk,
+    now: Now,
+    configs: &BrokerConfigs,
+    seed: [u8; 32],
+) -> Result<Controller<Deferred>, StartFailure> {
+    let metadata_log = open_metadata_log(manager, now)?;
+    let controller = Controller::load(disk, metadata_log, manager.cluster_id(), seed)?;
+    load_logs(manager, now, configs, &controller.image())?;
+    if controller.image().features().next().is_none() {
+        refuse_twins(manager)?;
+        manager.check_complete()?;
+    }
+    Ok(controller)
+}
+
 fn is_given_up(settings: &Settings, id: TopicId) -> bool {
     settings.log.given_up_dirs.contains(&id.to_string())
 }
@@ -195,10 +212,6 @@ fn introduce_broker(
     // What begins anew is another log under the same offsets, however clean the end was.
     let was_clean = was_clean && !known.iter().any(|id| is_given_up(settings, *id));
     log_dirs.extend(missing_directories(&image, known, settings, logs.manager(), &present));
-    if controller.image().features().next().is_none() {
-        refuse_twins(logs.manager())?;
-        logs.manager().check_complete()?;
-    }
     // One transaction, so that a crash leaves either all of it or a cluster that is still new.
     controller.append_at_start(now, |image, random| {
         if image.features().next().is_some() {

@@ -7,12 +7,14 @@ use std::sync::Arc;
 
 use super::answer::Answer;
 use super::fetch_session::{SessionPartition, SessionUse};
+use super::fetched::Fetched;
 use super::handlers::fetch::respond_fetched;
 use super::partition::Partition;
 use super::replica_manager::{LogKey, ReplicaManager};
 use crate::error_code::ErrorCode;
 use crate::log::{FetchIsolation, UnifiedLog};
 use crate::types::{Instant, Offset, Ticket};
+use crate::zoo::{self, Bug};
 
 /// All that a fetch asks for, owned.
 #[derive(Debug)]
@@ -33,6 +35,8 @@ pub(crate) struct PartitionPlan {
     pub(crate) wanted: SessionPartition,
     /// Where to read, or why that is impossible.
     pub(crate) source: Result<Arc<Partition>, ErrorCode>,
+    /// A read has found nothing from where it is wanted up to here.
+    pub(crate) empty_to: Offset,
 }
 
 impl FetchPlan {
@@ -46,12 +50,22 @@ impl FetchPlan {
         self.partitions.iter().any(|partition| partition.source.is_ok())
     }
 
+    /// Remembers where a read that has found nothing has looked. The end of a log may lie behind its last record: a compaction of another broker, or a recovery, has
+    /// taken what was there, and a reader in between waits for the next record (as in Kafka, whose read returns the end of the log then).
+    pub(crate) fn note_empty(&mut self, fetched: &Fetched) {
+        for (partition, found) in self.partitions.iter_mut().zip(&fetched.partitions) {
+            if found.records.is_empty() && !zoo::is(Bug::HoleEndsWait) {
+                partition.empty_to = found.readable_end(self.isolation);
+            }
+        }
+    }
+
     /// Whether an answer now would hold enough bytes, or an error that the client should hear of at once.
     pub(crate) fn is_complete(&self, replica_manager: &ReplicaManager) -> bool {
         if self.bytes_min <= 1 {
             // The cheap question first: most fetches wait for any byte at all.
             return self.partitions.iter().any(|partition| match &partition.source {
-                Ok(source) => is_worth_reading(&source.log, partition.wanted.offset, self.isolation),
+                Ok(source) => is_worth_reading(&source.log, partition, self.isolation),
                 Err(_) => false,
             });
         }
@@ -65,9 +79,10 @@ impl FetchPlan {
     }
 }
 
-/// Whether a read from `offset` would find data or an error.
-fn is_worth_reading(log: &UnifiedLog, offset: Offset, isolation: FetchIsolation) -> bool {
-    let is_readable = readable_end(log, isolation) > offset || log.log_start_offset() > offset;
+/// Whether a read would find data or an error.
+fn is_worth_reading(log: &UnifiedLog, partition: &PartitionPlan, isolation: FetchIsolation) -> bool {
+    let offset = partition.wanted.offset;
+    let is_readable = readable_end(log, isolation) > offset.max(partition.empty_to) || log.log_start_offset() > offset;
     is_readable || log.is_offline() || log.is_deleted()
 }
 

@@ -4,7 +4,7 @@
 
 use crate::env::Piece;
 use crate::error_code::ErrorCode;
-use crate::log::{AbortedTransaction, UnifiedLog};
+use crate::log::{AbortedTransaction, FetchIsolation, UnifiedLog};
 use crate::types::{LeaderEpoch, Offset};
 
 /// What a fetch found, in the order of its plan.
@@ -42,6 +42,14 @@ impl FetchedPartition {
             aborted_transactions: None,
             diverging: None,
             records: Vec::new(),
+        }
+    }
+
+    /// The offset up to which the read could see; -1 where it could not.
+    pub(super) fn readable_end(&self, isolation: FetchIsolation) -> Offset {
+        match isolation {
+            FetchIsolation::LogEnd | FetchIsolation::HighWatermark => self.high_watermark,
+            FetchIsolation::TransactionCommitted => self.last_stable_offset,
         }
     }
 

@@ -268,6 +268,26 @@ fn an_empty_folder_that_a_refused_creation_has_left_is_not_served_in_place_of_a_
 }
 
 #[test]
+fn a_start_that_is_refused_once_the_logs_are_loaded_leaves_the_marks_of_a_clean_end() {
+    let apis = in_two_directories();
+    let twin = (0..4).find(|index| apis.log("a", *index).directory().starts_with("/other")).unwrap();
+    apis.apis.shut_down().unwrap();
+    let disk = apis.disk.crash(|_: &Path, synced, _| synced);
+    let (copied, copy) = (format!("/other/a-{twin}"), format!("/data/a-{twin}"));
+    disk.create_directory(Path::new(&copy)).unwrap();
+    for entry in disk.list(Path::new(&copied)).unwrap() {
+        disk.write(Path::new(&copy).join(&entry.name), &disk.read(Path::new(&copied).join(&entry.name)).unwrap());
+    }
+    let failure = TestApis::failure_on(&disk, TWO_DIRECTORIES).to_string();
+    assert!(failure.contains("lies in both"), "{failure}");
+    let disk = disk.crash(|_: &Path, synced, _| synced);
+    disk.remove_directory(Path::new(&copy)).unwrap();
+    let apis = TestApis::on(&disk, TWO_DIRECTORIES);
+    assert!((0..4).all(|index| apis.log("a", index).was_clean()));
+    assert_eq!(records(&apis), [Some(1); 4]);
+}
+
+#[test]
 fn nothing_begins_anew_in_place_of_what_lies_in_a_directory_that_is_missing_until_it_is_given_up() {
     let apis = in_two_directories();
     let known = apis.apis.image().broker(apis.apis.broker_id()).unwrap().log_dirs.clone();

@@ -25,6 +25,9 @@ use crate::marks::Mark;
 use crate::types::{Now, Offset, TopicId, TopicPartition};
 use crate::zoo::{self, Bug};
 
+/// What stands for the broker's epoch where it has none.
+const UNKNOWN_EPOCH: i64 = -1;
+
 type Logs = BTreeMap<TopicPartition, Arc<UnifiedLog>>;
 
 /// What an operator may know about a log directory.
@@ -510,6 +513,22 @@ impl LogManager {
             }
         }
         result
+    }
+
+    /// Says again that the last shutdown of a directory was clean, for the start after one that is refused before anything was appended. An error is no
+    /// harm: the logs are checked then.
+    pub fn give_marks_back(&self) {
+        let is_whole = |directory: &&LogDirectory| {
+            directory.is_online() && directory.was_clean && !directory.has_lost_records.load(Ordering::Relaxed)
+        };
+        for directory in self.directories.iter().filter(is_whole) {
+            // The load may have put the last steps of a compaction or a deletion behind it.
+            let synced = self.disk.sync_all(&directory.path).map_err(LogError::Sync);
+            let put = synced.and_then(|()| clean_shutdown_file::put(&*self.disk, &directory.path, UNKNOWN_EPOCH));
+            if let Err(error) = put {
+                tracing::warn!(directory = %directory.path.display(), %error, "the start is refused, and the next one will check the logs in this directory");
+            }
+        }
     }
 
     fn shut_down_directory(&self, directory: &LogDirectory, broker_epoch: i64) -> Result<(), LogError> {

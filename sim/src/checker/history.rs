@@ -3,6 +3,7 @@
 //! It must not know the broker. Sends fall into three classes: acknowledged, refused, unknown; everything is stated over those.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 use super::admin_history::AdminHistory;
 use super::aged_offsets::AgedOffsets;
@@ -119,6 +120,8 @@ pub struct History {
     /// By partition: behind the last record that was acknowledged as durable.
     durable_ends: BTreeMap<i32, i64>,
     losses: u32,
+    /// Offsets of the first partition at which there never was anything.
+    hollow: Range<i64>,
     groups: GroupHistory,
     sessions: Sessions,
     limits: ConnectionLimits,
@@ -167,6 +170,17 @@ impl History {
         self.acked(send, offset);
     }
 
+    /// Another broker has left no record at these offsets of the first partition.
+    pub(crate) fn left_hollow(&mut self, offsets: Range<i64>) {
+        self.hollow = offsets;
+    }
+
+    /// Whether a reader may find nothing at these offsets.
+    pub(crate) fn excuses_gap(&self, partition: i32, offsets: Range<i64>) -> bool {
+        let is_hollow = partition == 0 && self.hollow.start <= offsets.start && offsets.end <= self.hollow.end;
+        is_hollow || self.destroyed.excuses_gap(partition, offsets)
+    }
+
     pub(crate) fn acked(&mut self, send: SendId, offset: i64) {
         if let Some(send) = self.sends.get(send.0).filter(|send| send.acks == Acks::All) {
             let end = self.durable_ends.entry(send.partition).or_default();
@@ -195,7 +209,7 @@ impl History {
     pub(crate) fn seen(&mut self, seen: Seen, expected: i64, value: Option<Value>) {
         let Seen { client, partition, epoch, offset, high_watermark, era, start, timestamp } = seen;
         // What was destroyed may be missing.
-        if offset != expected && !self.destroyed.excuses_gap(partition, expected..offset) {
+        if offset != expected && !self.excuses_gap(partition, expected..offset) {
             self.violate(Violation::Gap { client, partition, offset, expected });
         }
         if offset < start {

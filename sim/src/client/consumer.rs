@@ -3,7 +3,7 @@
 //! It must not know who wrote what; the history compares. When a partition has a new leader epoch it reads from the start again: what it
 //! had read may be gone (KIP-320).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use klamm::error_code::ErrorCode;
 use klamm::protocol::messages::fetch::{FetchPartition, FetchRequest, FetchResponse, FetchTopic, PartitionData};
@@ -302,12 +302,24 @@ impl Consumer {
         }
         self.session.answered(response.session_id);
         self.check_wait(context, &response);
+        self.note_silence(context, &response);
         let partitions = response.responses.iter().flat_map(|topic| &topic.partitions);
         let mut is_right = true;
         for partition in partitions {
             is_right &= self.take_partition(context, version, partition);
         }
         is_right
+    }
+
+    /// A session is silent about a partition of which there is nothing new. A log may end behind its last record: who has read that has read all.
+    fn note_silence(&mut self, context: &mut ClientContext<'_>, response: &FetchResponse<'_>) {
+        let told: BTreeSet<i32> =
+            response.responses.iter().flat_map(|topic| &topic.partitions).map(|data| data.partition_index).collect();
+        for (partition, position) in self.positions.iter_mut().filter(|(partition, _)| !told.contains(partition)) {
+            let offsets = position.offset..position.high_watermark;
+            position.at_end |=
+                context.is_calm && !offsets.is_empty() && context.history.excuses_gap(*partition, offsets);
+        }
     }
 
     /// Whoever has nothing to tell waits until there is something, or the time is up; unless the client or the broker is about to go.
@@ -451,7 +463,8 @@ impl Consumer {
             }
             if batch.is_control_batch() {
                 // Only where a transaction ended.
-                if batch.base_offset().0 == position.offset {
+                let base = batch.base_offset().0;
+                if base == position.offset || context.history.excuses_gap(partition, position.offset..base) {
                     context.history.marked(partition, batch.base_offset().0, batch.max_timestamp());
                     position.offset = batch.next_offset().0;
                     (position.read_in_epoch, position.losses) =
@@ -486,7 +499,10 @@ impl Consumer {
                 (position.read_in_epoch, position.losses) = (epoch, self.era_when_asked.losses);
             }
         }
-        position.at_end = context.is_calm && position.offset >= high_watermark;
+        // A log may end behind its last record: who has read that waits there.
+        let offset = position.offset;
+        let is_hollow = || records.is_empty() && context.history.excuses_gap(partition, offset..high_watermark);
+        position.at_end = context.is_calm && (offset >= high_watermark || is_hollow());
         true
     }
 

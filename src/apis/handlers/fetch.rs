@@ -34,7 +34,7 @@ const TOPIC_IDS_FROM: i16 = 13;
 pub(crate) fn handle(apis: &KafkaApis, now: Now, request: &ApiRequest) -> Result<Outcome, DecodeError> {
     let message: FetchRequest<'_> = request.decode()?;
     let replica_manager = apis.replica_manager();
-    let plan = match plan(apis, now.instant, request.version(), &message) {
+    let mut plan = match plan(apis, now.instant, request.version(), &message) {
         Ok(plan) => plan,
         Err(error) => {
             let response = FetchResponse { error_code: error.code(), ..Default::default() };
@@ -47,6 +47,7 @@ pub(crate) fn handle(apis: &KafkaApis, now: Now, request: &ApiRequest) -> Result
     if message.max_wait_ms <= 0 || is_enough {
         return Ok(respond_fetched(now.instant, request.ticket, replica_manager, &plan, fetched).into());
     }
+    plan.note_empty(&fetched);
     let completions = replica_manager.park_fetch(now, request.ticket, message.max_wait_ms, plan);
     Ok(Outcome { answer: Answer::Later, completions })
 }
@@ -77,7 +78,7 @@ fn plan(apis: &KafkaApis, now: Instant, version: i16, message: &FetchRequest<'_>
             true => Err(ErrorCode::NotLeaderOrFollower),
             false => Ok(source),
         });
-        PartitionPlan { wanted, source }
+        PartitionPlan { wanted, source, empty_to: Offset::default() }
     });
     Ok(FetchPlan {
         partitions: partitions.collect(),

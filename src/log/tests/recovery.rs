@@ -575,6 +575,24 @@ fn only_where_no_compaction_was_does_an_early_end_of_a_segment_take_those_behind
 }
 
 #[test]
+fn what_a_later_start_has_appended_behind_a_gap_stays() {
+    for epochs in [[1, 2], [1, 1]] {
+        let disk = MemoryDisk::new();
+        let (_manager, log) = open(&disk, small(3));
+        for epoch in epochs {
+            log.become_leader(LeaderEpoch(epoch));
+            fill(&log, 3);
+        }
+        let first = path(0, "log");
+        let bytes = disk.read(&first).unwrap();
+        disk.write(&first, &bytes[..2 * bytes.len() / 3]);
+        let (_manager, log) = open(&disk.crash(everything), small(3));
+        let kept = if epochs[0] < epochs[1] { (Offset(12), 2) } else { (Offset(4), 1) };
+        assert_eq!((log.log_end_offset(), log.segments()), kept, "{epochs:?}");
+    }
+}
+
+#[test]
 fn a_last_batch_that_claims_offsets_which_do_not_follow_is_cut_off_although_the_stop_was_clean() {
     for claimed in [5_i64, 17, 1 << 33] {
         let disk = MemoryDisk::new();
