@@ -8,6 +8,7 @@ mod inventory; // what there is
 mod groups; // members, generations, committed offsets
 mod offsets; // committed offsets
 mod log; // a partition
+mod node; // who the broker is
 mod partitions; // what is asked of partitions
 mod topics; // topics and their configurations
 
@@ -19,7 +20,11 @@ use klamm::types::TopicId;
 
 pub(crate) use groups::Group;
 pub(crate) use log::Log;
+pub(crate) use node::Node;
 pub(crate) use topics::Topic;
+
+/// How the names begin of all that an examiner makes.
+const OWN_PREFIX: &str = "examined-";
 
 /// The broker.
 #[derive(Debug, Default)]
@@ -28,8 +33,8 @@ pub(crate) struct ReferenceBroker {
     pub(crate) groups: BTreeMap<String, Group>,
     /// Somebody was told who coordinates groups; before, there may be nobody yet.
     pub(crate) has_coordinator: bool,
-    /// The cluster's id, once it was told.
-    cluster_id: Option<String>,
+    /// Who is asked.
+    pub(crate) node: Node,
     /// Every producer id that was given out.
     producer_ids: BTreeSet<i64>,
     /// What the last fetch should have brought.
