@@ -140,14 +140,14 @@ def blamed(spans, places):
     return None
 
 
-def fit(tree, helper, entries, lay, check):
+def fit(tree, helper, entries, out, lay, check):
     """Lays the tree with all mutants in it that compile beside each other; tells of the others {number: (the complaint, whether it is the change's own)}.
 
-    `lay` writes files over the tree that is built, `check` gives that tree to the compiler.
+    `out` are those of which that is known already, `lay` writes files over the tree that is built, `check` gives that tree to the compiler.
     """
     texts = {entry["file"]: (tree / entry["file"]).read_bytes() for entry in entries}
     changes = [(entry["file"], change_of(number, entry, texts[entry["file"]])) for number, entry in enumerate(entries)]
-    switched, out = collections.defaultdict(list), {}
+    switched, out = collections.defaultdict(list), dict(out)
     for (file, change), whole in zip(changes, wholes(helper, tree, changes), strict=True):
         if whole:
             switched[file].append((whole, change))
