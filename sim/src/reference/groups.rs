@@ -15,7 +15,7 @@ use klamm::protocol::messages::join_group::{JoinGroupRequest, JoinGroupResponse,
 use klamm::protocol::messages::leave_group::{LeaveGroupRequest, LeaveGroupResponse, MemberResponse};
 use klamm::protocol::messages::sync_group::{SyncGroupRequest, SyncGroupResponse};
 
-use super::{ReferenceBroker, Topic};
+use super::{ReferenceBroker, Topic, beside};
 
 /// What the broker of a run is configured with.
 const SESSION_MS: std::ops::RangeInclusive<i32> = 100..=1_800_000;
@@ -309,7 +309,7 @@ impl ReferenceBroker {
     ) -> DescribeGroupsResponse<'a> {
         told.groups.iter_mut().for_each(|told| told.error_message = None);
         let known = &self.groups;
-        let groups = request.groups.iter().zip(&told.groups).map(|(group_id, told)| {
+        let groups = beside(&request.groups, &told.groups).map(|(group_id, told)| {
             let described = DescribedGroup { group_id, group_state: "Dead", ..Default::default() };
             let Some(group) = known.get(*group_id) else {
                 let is_error = version >= NOT_FOUND_FROM;

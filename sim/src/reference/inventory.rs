@@ -20,7 +20,7 @@ use klamm::protocol::messages::list_groups::{ListGroupsRequest, ListGroupsRespon
 use klamm::protocol::messages::sasl_authenticate::{SaslAuthenticateRequest, SaslAuthenticateResponse};
 use klamm::protocol::messages::sasl_handshake::{SaslHandshakeRequest, SaslHandshakeResponse};
 
-use super::{OWN_PREFIX, ReferenceBroker};
+use super::{OWN_PREFIX, ReferenceBroker, beside};
 
 /// The first versions that say who asks, and that can mean another broker.
 const NAMES_CLIENT_FROM: i16 = 3;
@@ -154,7 +154,7 @@ impl ReferenceBroker {
         request: &DescribeTopicPartitionsRequest<'a>,
         told: &mut DescribeTopicPartitionsResponse<'a>,
     ) -> DescribeTopicPartitionsResponse<'a> {
-        let topics = request.topics.iter().zip(&told.topics).map(|(asked, told)| {
+        let topics = beside(&request.topics, &told.topics).map(|(asked, told)| {
             let result = DescribeTopicPartitionsResponseTopic {
                 name: Some(asked.name),
                 topic_authorized_operations: told.topic_authorized_operations,

@@ -129,6 +129,11 @@ impl<'a> Exchange<'a> {
     }
 }
 
+/// What is asked for, and beside each what is told of it: of what an answer leaves out, what nobody would tell.
+fn beside<'t, A, T: Clone + Default>(asked: &'t [A], told: &'t [T]) -> impl Iterator<Item = (&'t A, T)> {
+    asked.iter().zip(told.iter().cloned().chain(std::iter::repeat_with(T::default)))
+}
+
 /// A message as bytes.
 pub(crate) fn encoded<'a, M: Message<'a>>(message: &M, version: i16) -> Vec<u8> {
     let mut encoder = Encoder::with_capacity(256);

@@ -27,7 +27,7 @@ use klamm::protocol::messages::metadata::{
 };
 use klamm::types::TopicId;
 
-use super::{Log, OWN_PREFIX, ReferenceBroker};
+use super::{Log, OWN_PREFIX, ReferenceBroker, beside};
 
 /// The first version that may ask by id.
 const METADATA_BY_ID_FROM: i16 = 12;
@@ -161,7 +161,7 @@ impl ReferenceBroker {
         let by_name = request.topic_names.iter().map(|name| (Some(*name), TopicId::ZERO));
         let by_either = request.topics.iter().map(|DeleteTopicState { name, topic_id }| (*name, *topic_id));
         let asked: Vec<(Option<&str>, TopicId)> = by_name.chain(by_either).collect();
-        let results = asked.into_iter().zip(&told.responses).map(|((name, id), told)| {
+        let results = beside(&asked, &told.responses).map(|(&(name, id), told)| {
             let known = self.name_of(name.unwrap_or_default(), id, name.is_none());
             let error = match (name, known.and_then(|known| self.topics.remove(&known))) {
                 (_, Some(topic)) => {
@@ -281,7 +281,7 @@ impl ReferenceBroker {
         told: &mut DescribeConfigsResponse<'a>,
     ) -> DescribeConfigsResponse<'a> {
         told.results.iter_mut().for_each(|told| told.error_message = None);
-        let results = request.resources.iter().zip(&told.results).map(|(asked, told)| {
+        let results = beside(&request.resources, &told.results).map(|(asked, told)| {
             let is_topic = asked.resource_type == TOPIC_RESOURCE;
             let result = DescribeConfigsResult {
                 error_message: None,
