@@ -35,7 +35,7 @@ const AGREED: &[(&str, &str)] = &[
     ("zstd", "the reference implementation; none in Rust compresses as well"),
 ];
 
-/// What only tests and fuzzing use.
+/// What only tests, fuzzing and the tool that measures the simulator use.
 const AGREED_FOR_TESTS: &[(&str, &str)] = &[
     ("allocation-counter", "the bound on memory while decoding is measured"),
     ("crc32c", "an independent CRC-32C"),
@@ -44,21 +44,28 @@ const AGREED_FOR_TESTS: &[(&str, &str)] = &[
     ("kafka-protocol", "an independent codec of Kafka's messages"),
     ("klamm-sim", "worlds for scenario tests and fuzz targets"),
     ("libfuzzer-sys", "the fuzzing engine"),
+    ("proc-macro2", "where in a source file an expression stands"),
     ("proptest", "random values with shrinking"),
     ("shuttle", "interleavings of the wake-up protocol"),
+    ("syn", "the broker's sources, to put mutants into them"),
     ("tempfile", "folders of real files that go away"),
 ];
+
+const MANIFESTS: &[&str] = &["Cargo.toml", "sim/Cargo.toml", "fuzz/Cargo.toml", "sim/schemata/Cargo.toml"];
+
+/// Manifests of which all is for tests.
+const FOR_TESTS: &[&str] = &["fuzz/Cargo.toml", "sim/schemata/Cargo.toml"];
 
 #[test]
 fn only_agreed_crates_are_used() {
     let mut complaints = Vec::new();
-    for manifest in ["Cargo.toml", "sim/Cargo.toml", "fuzz/Cargo.toml"].into_iter().filter(|path| exists(path)) {
+    for manifest in MANIFESTS.iter().filter(|path| exists(path)) {
         let mut is_list = false;
-        let mut is_for_tests = manifest.starts_with("fuzz/");
+        let mut is_for_tests = FOR_TESTS.contains(manifest);
         for line in text(manifest).lines() {
             if let Some(section) = line.strip_prefix('[') {
                 is_list = section.trim_end_matches(']').ends_with("dependencies");
-                is_for_tests = manifest.starts_with("fuzz/") || section.starts_with("dev-");
+                is_for_tests = FOR_TESTS.contains(manifest) || section.starts_with("dev-");
                 continue;
             }
             let name = line.split(['=', '.', ' ']).next().unwrap_or_default();
@@ -76,8 +83,7 @@ fn only_agreed_crates_are_used() {
 
 #[test]
 fn every_agreed_crate_is_used() {
-    let manifests: Vec<String> =
-        ["Cargo.toml", "sim/Cargo.toml", "fuzz/Cargo.toml"].into_iter().filter(|path| exists(path)).map(text).collect();
+    let manifests: Vec<String> = MANIFESTS.iter().filter(|path| exists(path)).map(|path| text(path)).collect();
     let is_used = |name: &str| {
         manifests.iter().flat_map(|text| text.lines()).any(|line| line.split(['=', '.', ' ']).next() == Some(name))
     };

@@ -169,7 +169,10 @@ fn is_crate_root(path: &str) -> bool {
     let parts: Vec<&str> = path.split('/').collect();
     match parts.as_slice() {
         ["src" | "tests", name] => *name != "mod.rs" && (parts[0] == "tests" || ["lib.rs", "main.rs"].contains(name)),
-        ["sim", "src", "lib.rs" | "main.rs"] | ["sim", "tests", _] | ["tests", _, "main.rs"] => true,
+        ["sim", "src", "lib.rs" | "main.rs"]
+        | ["sim", "schemata", "src", "main.rs"]
+        | ["sim", "tests", _]
+        | ["tests", _, "main.rs"] => true,
         ["fuzz", "fuzz_targets" | "examples", _] => true,
         _ => false,
     }

@@ -98,6 +98,7 @@ impl Dialogue for Examiner {
 
     fn take_answer(&mut self, context: &mut ClientContext<'_>, _: i16, body: &[u8]) -> Result<(), DecodeError> {
         let Some(Asked { api_key, version, body: request }) = self.asked.take() else { return Ok(()) };
+        self.reference.node.reached_at(context.broker);
         if let Err(difference) = self.reference.judge((api_key, version), &request, body) {
             context.history.violate(Violation::NotAsReference { api: api_key.name(), version, difference });
         }

@@ -15,7 +15,7 @@ use klamm::protocol::messages::join_group::{JoinGroupRequest, JoinGroupResponse,
 use klamm::protocol::messages::leave_group::{LeaveGroupRequest, LeaveGroupResponse, MemberResponse};
 use klamm::protocol::messages::sync_group::{SyncGroupRequest, SyncGroupResponse};
 
-use super::ReferenceBroker;
+use super::{ReferenceBroker, Topic, beside};
 
 /// What the broker of a run is configured with.
 const SESSION_MS: std::ops::RangeInclusive<i32> = 100..=1_800_000;
@@ -76,6 +76,11 @@ impl Group {
         self.offsets.first_key_value().map(|(partition, _)| partition.clone())
     }
 
+    /// Whether all topics that it has committed offsets of are among these.
+    pub(crate) fn commits_are_for(&self, topics: &BTreeMap<String, Topic>) -> bool {
+        self.offsets.keys().all(|(topic, _)| topics.contains_key(topic))
+    }
+
     /// What kind of members it had last.
     pub(super) fn protocol_type(&self) -> &str {
         &self.protocol_type
@@ -133,9 +138,21 @@ impl ReferenceBroker {
             if is_made { 0 } else { error_code }
         };
         let mut right = told.clone();
-        right.error_code = judge(told.error_code | told.coordinators.first().map_or(0, |told| told.error_code));
+        let first = told.coordinators.first();
+        right.error_code = judge(told.error_code | first.map_or(0, |told| told.error_code));
+        let (node_id, host, port) = match right.error_code {
+            0 => {
+                let node_id = self.node.learn_id(first.map_or(told.node_id, |told| told.node_id));
+                let (host, port) = first.map_or((told.host, told.port), |told| (told.host, told.port));
+                let (host, port) = self.node.address((host, port));
+                (node_id, host, port)
+            }
+            _ => (-1, "", -1),
+        };
+        (right.node_id, right.host, right.port) = (node_id, host, port);
         for (coordinator, key) in right.coordinators.iter_mut().zip(&request.coordinator_keys) {
             (coordinator.key, coordinator.error_code) = (key, right.error_code);
+            (coordinator.node_id, coordinator.host, coordinator.port) = (node_id, host, port);
         }
         right
     }
@@ -292,7 +309,7 @@ impl ReferenceBroker {
     ) -> DescribeGroupsResponse<'a> {
         told.groups.iter_mut().for_each(|told| told.error_message = None);
         let known = &self.groups;
-        let groups = request.groups.iter().zip(&told.groups).map(|(group_id, told)| {
+        let groups = beside(&request.groups, &told.groups).map(|(group_id, told)| {
             let described = DescribedGroup { group_id, group_state: "Dead", ..Default::default() };
             let Some(group) = known.get(*group_id) else {
                 let is_error = version >= NOT_FOUND_FROM;

@@ -20,10 +20,8 @@ use klamm::protocol::messages::list_groups::{ListGroupsRequest, ListGroupsRespon
 use klamm::protocol::messages::sasl_authenticate::{SaslAuthenticateRequest, SaslAuthenticateResponse};
 use klamm::protocol::messages::sasl_handshake::{SaslHandshakeRequest, SaslHandshakeResponse};
 
-use super::ReferenceBroker;
+use super::{OWN_PREFIX, ReferenceBroker, beside};
 
-/// How the names begin of all that an examiner makes.
-const OWN_PREFIX: &str = "examined-";
 /// The first versions that say who asks, and that can mean another broker.
 const NAMES_CLIENT_FROM: i16 = 3;
 const NAMES_BROKER_FROM: i16 = 5;
@@ -58,14 +56,14 @@ impl ReferenceBroker {
         told: &mut DescribeClusterResponse<'a>,
     ) -> DescribeClusterResponse<'a> {
         let default = DescribeClusterResponse::default();
-        let brokers =
-            told.brokers.iter().take(1).map(|broker| DescribeClusterBroker { is_fenced: false, ..broker.clone() });
-        let brokers: Vec<DescribeClusterBroker<'a>> = brokers.collect();
-        let cluster_id = self.cluster_id.get_or_insert_with(|| told.cluster_id.to_owned());
+        let told_broker = told.brokers.first().cloned().unwrap_or_default();
+        let broker_id = self.node.learn_id(told_broker.broker_id);
+        self.node.learn_cluster_id(told.cluster_id);
+        let (host, port) = self.node.address((told_broker.host, told_broker.port));
         DescribeClusterResponse {
-            cluster_id: cluster_id.as_str(),
-            controller_id: brokers.first().map_or(-1, |broker| broker.broker_id),
-            brokers,
+            cluster_id: self.node.cluster_id(),
+            controller_id: broker_id,
+            brokers: vec![DescribeClusterBroker { broker_id, host, port, is_fenced: false, ..told_broker }],
             cluster_authorized_operations: match request.include_cluster_authorized_operations {
                 true => told.cluster_authorized_operations,
                 false => default.cluster_authorized_operations,
@@ -142,7 +140,11 @@ impl ReferenceBroker {
             name,
             partitions: vec![DescribeLogDirsPartition { partition_index, ..Default::default() }],
         });
-        results.iter_mut().take(1).for_each(|first| first.topics.extend(missing.clone()));
+        let mut missing: Vec<DescribeLogDirsTopic<'a>> = missing.collect();
+        match results.first_mut() {
+            Some(first) => first.topics.append(&mut missing),
+            None => results.push(DescribeLogDirsResult { topics: missing, ..Default::default() }),
+        }
         DescribeLogDirsResponse { results, ..Default::default() }
     }
 
@@ -152,7 +154,7 @@ impl ReferenceBroker {
         request: &DescribeTopicPartitionsRequest<'a>,
         told: &mut DescribeTopicPartitionsResponse<'a>,
     ) -> DescribeTopicPartitionsResponse<'a> {
-        let topics = request.topics.iter().zip(&told.topics).map(|(asked, told)| {
+        let topics = beside(&request.topics, &told.topics).map(|(asked, told)| {
             let result = DescribeTopicPartitionsResponseTopic {
                 name: Some(asked.name),
                 topic_authorized_operations: told.topic_authorized_operations,

@@ -8,6 +8,7 @@ mod inventory; // what there is
 mod groups; // members, generations, committed offsets
 mod offsets; // committed offsets
 mod log; // a partition
+mod node; // who the broker is
 mod partitions; // what is asked of partitions
 mod topics; // topics and their configurations
 
@@ -19,7 +20,11 @@ use klamm::types::TopicId;
 
 pub(crate) use groups::Group;
 pub(crate) use log::Log;
+pub(crate) use node::Node;
 pub(crate) use topics::Topic;
+
+/// How the names begin of all that an examiner makes.
+const OWN_PREFIX: &str = "examined-";
 
 /// The broker.
 #[derive(Debug, Default)]
@@ -28,8 +33,8 @@ pub(crate) struct ReferenceBroker {
     pub(crate) groups: BTreeMap<String, Group>,
     /// Somebody was told who coordinates groups; before, there may be nobody yet.
     pub(crate) has_coordinator: bool,
-    /// The cluster's id, once it was told.
-    cluster_id: Option<String>,
+    /// Who is asked.
+    pub(crate) node: Node,
     /// Every producer id that was given out.
     producer_ids: BTreeSet<i64>,
     /// What the last fetch should have brought.
@@ -122,6 +127,11 @@ impl<'a> Exchange<'a> {
         let is_right = encoded(&right, self.version) == encoded(&told, self.version);
         is_right.then_some(()).ok_or_else(|| format!("{told:?} instead of {right:?}"))
     }
+}
+
+/// What is asked for, and beside each what is told of it: of what an answer leaves out, what nobody would tell.
+fn beside<'t, A, T: Clone + Default>(asked: &'t [A], told: &'t [T]) -> impl Iterator<Item = (&'t A, T)> {
+    asked.iter().zip(told.iter().cloned().chain(std::iter::repeat_with(T::default)))
 }
 
 /// A message as bytes.

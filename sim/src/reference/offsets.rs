@@ -14,6 +14,7 @@ use klamm::protocol::messages::offset_fetch::{
     OffsetFetchRequest, OffsetFetchResponse, OffsetFetchResponseGroup, OffsetFetchResponsePartition,
     OffsetFetchResponsePartitions, OffsetFetchResponseTopic, OffsetFetchResponseTopics,
 };
+use klamm::types::TopicId;
 
 use super::ReferenceBroker;
 
@@ -89,50 +90,79 @@ impl ReferenceBroker {
         found.map_or(NOTHING, |(offset, epoch, metadata)| (*offset, *epoch, metadata.as_str()))
     }
 
+    /// The topics and partitions that a group has committed offsets of.
+    fn all_of(&self, group_id: &str) -> Vec<(&str, TopicId, Vec<i32>)> {
+        let mut topics: Vec<(&str, TopicId, Vec<i32>)> = Vec::new();
+        for (name, partition) in self.groups.get(group_id).iter().flat_map(|group| group.offsets.keys()) {
+            match topics.last_mut().filter(|(last, _, _)| *last == name) {
+                Some((_, _, partitions)) => partitions.push(*partition),
+                None => {
+                    let topic_id = self.topics.get(name).map_or(TopicId::ZERO, |topic| topic.id);
+                    topics.push((name, topic_id, vec![*partition]));
+                }
+            }
+        }
+        topics
+    }
+
     pub(super) fn offsets_fetched<'a>(
         &'a mut self,
         version: i16,
         request: &OffsetFetchRequest<'a>,
         _: &mut OffsetFetchResponse<'a>,
     ) -> OffsetFetchResponse<'a> {
-        let broker = &*self;
-        let of_one = request.topics.iter().flatten().map(|topic| {
-            let partitions = topic.partition_indexes.iter().map(|index| {
+        let broker: &'a ReferenceBroker = self;
+        let asked = request.topics.as_ref().map(|topics| {
+            topics.iter().map(|topic| (topic.name, TopicId::ZERO, topic.partition_indexes.clone())).collect()
+        });
+        let asked = asked.unwrap_or_else(|| broker.all_of(request.group_id));
+        let of_one = asked.into_iter().map(|(name, _, partitions)| {
+            let partitions = partitions.into_iter().map(|partition_index| {
                 let (committed_offset, committed_leader_epoch, metadata) =
-                    broker.committed(request.group_id, Some(topic.name), *index);
+                    broker.committed(request.group_id, Some(name), partition_index);
                 OffsetFetchResponsePartition {
-                    partition_index: *index,
+                    partition_index,
                     committed_offset,
                     committed_leader_epoch,
                     metadata: Some(metadata),
                     error_code: 0,
                 }
             });
-            OffsetFetchResponseTopic { name: topic.name, partitions: partitions.collect() }
+            OffsetFetchResponseTopic { name, partitions: partitions.collect() }
         });
         let groups = request.groups.iter().map(|group| {
-            let topics = group.topics.iter().flatten().map(|topic| {
-                let name = broker.name_of(topic.name, topic.topic_id, version >= IDS_FROM);
-                let is_unknown = version >= IDS_FROM && name.is_none();
-                let error = if is_unknown { ErrorCode::UnknownTopicId } else { ErrorCode::None };
-                let partitions = topic.partition_indexes.iter().map(|index| {
-                    let (committed_offset, committed_leader_epoch, metadata) =
-                        broker.committed(group.group_id, name.as_deref(), *index);
-                    OffsetFetchResponsePartitions {
-                        partition_index: *index,
-                        committed_offset,
-                        committed_leader_epoch,
-                        metadata: Some(metadata),
-                        error_code: error.code(),
-                    }
-                });
-                let partitions = partitions.collect();
-                OffsetFetchResponseTopics { name: topic.name, topic_id: topic.topic_id, partitions }
+            let asked = group.topics.as_ref().map(|topics| {
+                topics.iter().map(|topic| (topic.name, topic.topic_id, topic.partition_indexes.clone())).collect()
             });
+            let asked: Vec<_> = asked.unwrap_or_else(|| broker.all_of(group.group_id));
+            let topics = asked.into_iter().map(|asked| broker.fetched_of_many(version, group.group_id, asked));
             OffsetFetchResponseGroup { group_id: group.group_id, topics: topics.collect(), error_code: 0 }
         });
         let groups = groups.collect();
         OffsetFetchResponse { topics: of_one.collect(), groups, ..Default::default() }
+    }
+
+    fn fetched_of_many<'a>(
+        &'a self,
+        version: i16,
+        group_id: &str,
+        (name, topic_id, partitions): (&'a str, TopicId, Vec<i32>),
+    ) -> OffsetFetchResponseTopics<'a> {
+        let known = self.name_of(name, topic_id, version >= IDS_FROM);
+        let is_unknown = version >= IDS_FROM && known.is_none();
+        let error = if is_unknown { ErrorCode::UnknownTopicId } else { ErrorCode::None };
+        let partitions = partitions.into_iter().map(|partition_index| {
+            let (committed_offset, committed_leader_epoch, metadata) =
+                self.committed(group_id, known.as_deref(), partition_index);
+            OffsetFetchResponsePartitions {
+                partition_index,
+                committed_offset,
+                committed_leader_epoch,
+                metadata: Some(metadata),
+                error_code: error.code(),
+            }
+        });
+        OffsetFetchResponseTopics { name, topic_id, partitions: partitions.collect() }
     }
 
     pub(super) fn offsets_deleted<'a>(
@@ -161,5 +191,39 @@ impl ReferenceBroker {
             OffsetDeleteResponseTopic { name: topic.name, partitions: partitions.collect() }
         });
         OffsetDeleteResponse { topics: topics.collect(), ..Default::default() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use klamm::protocol::ApiKey;
+
+    use super::super::{Group, encoded};
+    use super::*;
+
+    #[test]
+    fn all_that_a_group_has_committed_is_told() {
+        let mut broker = ReferenceBroker::default();
+        let mut group = Group::default();
+        group.offsets.insert(("a".to_owned(), 0), (7, -1, String::new()));
+        group.offsets.insert(("a".to_owned(), 1), (8, -1, String::new()));
+        broker.groups.insert("examined-1-0".to_owned(), group);
+        let asked = OffsetFetchRequest { group_id: "examined-1-0", topics: None, ..Default::default() };
+        let mut judge = |offsets: &[i64]| {
+            let partition = |(partition_index, offset): (i32, &i64)| OffsetFetchResponsePartition {
+                partition_index,
+                committed_offset: *offset,
+                committed_leader_epoch: -1,
+                metadata: Some(""),
+                error_code: 0,
+            };
+            let partitions = (0..).zip(offsets).map(partition).collect();
+            let topics = vec![OffsetFetchResponseTopic { name: "a", partitions }];
+            let told = OffsetFetchResponse { topics, ..Default::default() };
+            broker.judge((ApiKey::OffsetFetch, 7), &encoded(&asked, 7), &encoded(&told, 7))
+        };
+        assert_eq!(judge(&[7, 8]), Ok(()));
+        assert!(judge(&[7]).is_err(), "the second is left out");
+        assert!(judge(&[7, 9]).is_err());
     }
 }

@@ -22,7 +22,7 @@ use klamm::protocol::messages::produce::{
     PartitionProduceResponse, ProduceRequest, ProduceResponse, TopicProduceResponse,
 };
 
-use super::ReferenceBroker;
+use super::{ReferenceBroker, beside};
 
 const READ_COMMITTED: i8 = 1;
 /// The first versions that name topics by their ids.
@@ -103,9 +103,8 @@ impl ReferenceBroker {
         request: &FetchRequest<'a>,
         told: &mut FetchResponse<'a>,
     ) -> FetchResponse<'a> {
-        let told = told.responses.first().and_then(|topic| topic.partitions.first());
-        let topic = request.topics.first();
-        let Some((topic, told)) = topic.zip(told) else { return FetchResponse::default() };
+        let told = told.responses.first().and_then(|topic| topic.partitions.first()).cloned().unwrap_or_default();
+        let Some(topic) = request.topics.first() else { return FetchResponse::default() };
         let Some(asked) = topic.partitions.first() else { return FetchResponse::default() };
         let partition = PartitionData { partition_index: asked.partition, ..Default::default() };
         let partition = match self.read(version, topic, asked) {
@@ -162,8 +161,8 @@ impl ReferenceBroker {
         request: &ListOffsetsRequest<'a>,
         told: &mut ListOffsetsResponse<'a>,
     ) -> ListOffsetsResponse<'a> {
-        let topics = request.topics.iter().zip(&told.topics).map(|(topic, told)| {
-            let partitions = topic.partitions.iter().zip(&told.partitions).map(|(asked, told)| {
+        let topics = beside(&request.topics, &told.topics).map(|(topic, told)| {
+            let partitions = beside(&topic.partitions, &told.partitions).map(|(asked, told)| {
                 let response =
                     ListOffsetsPartitionResponse { partition_index: asked.partition_index, ..Default::default() };
                 match self.find(version, topic.name, asked, (told.timestamp, told.offset)) {

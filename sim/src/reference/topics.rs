@@ -22,12 +22,15 @@ use klamm::protocol::messages::incremental_alter_configs::{
     AlterConfigsResource, AlterConfigsResourceResponse, IncrementalAlterConfigsRequest, IncrementalAlterConfigsResponse,
 };
 use klamm::protocol::messages::metadata::{
-    MetadataRequest, MetadataResponse, MetadataResponsePartition, MetadataResponseTopic,
+    MetadataRequest, MetadataRequestTopic, MetadataResponse, MetadataResponseBroker, MetadataResponsePartition,
+    MetadataResponseTopic,
 };
 use klamm::types::TopicId;
 
-use super::{Log, ReferenceBroker};
+use super::{Log, OWN_PREFIX, ReferenceBroker, beside};
 
+/// The first version that may ask by id.
+const METADATA_BY_ID_FROM: i16 = 12;
 const TOPIC_RESOURCE: i8 = 2;
 /// The source of a value that was set for the topic.
 const TOPIC_SOURCE: i8 = 1;
@@ -54,6 +57,20 @@ impl Topic {
             self.id = told;
         }
         self.id
+    }
+
+    /// As metadata tell of it.
+    fn described<'a>(&self, name: &'a str, node_id: i32) -> MetadataResponseTopic<'a> {
+        let partitions = (0..).zip(&self.partitions).map(|(partition_index, _)| MetadataResponsePartition {
+            partition_index,
+            leader_id: node_id,
+            leader_epoch: 0,
+            replica_nodes: vec![node_id],
+            isr_nodes: vec![node_id],
+            ..Default::default()
+        });
+        let partitions = partitions.collect();
+        MetadataResponseTopic { name: Some(name), topic_id: self.id, partitions, ..Default::default() }
     }
 }
 
@@ -144,7 +161,7 @@ impl ReferenceBroker {
         let by_name = request.topic_names.iter().map(|name| (Some(*name), TopicId::ZERO));
         let by_either = request.topics.iter().map(|DeleteTopicState { name, topic_id }| (*name, *topic_id));
         let asked: Vec<(Option<&str>, TopicId)> = by_name.chain(by_either).collect();
-        let results = asked.into_iter().zip(&told.responses).map(|((name, id), told)| {
+        let results = beside(&asked, &told.responses).map(|(&(name, id), told)| {
             let known = self.name_of(name.unwrap_or_default(), id, name.is_none());
             let error = match (name, known.and_then(|known| self.topics.remove(&known))) {
                 (_, Some(topic)) => {
@@ -264,7 +281,7 @@ impl ReferenceBroker {
         told: &mut DescribeConfigsResponse<'a>,
     ) -> DescribeConfigsResponse<'a> {
         told.results.iter_mut().for_each(|told| told.error_message = None);
-        let results = request.resources.iter().zip(&told.results).map(|(asked, told)| {
+        let results = beside(&request.resources, &told.results).map(|(asked, told)| {
             let is_topic = asked.resource_type == TOPIC_RESOURCE;
             let result = DescribeConfigsResult {
                 error_message: None,
@@ -293,39 +310,154 @@ impl ReferenceBroker {
     }
 
     /// One broker leads everything, in the first epoch.
+    /// Topics by name, by id, or all; of those of others it takes over what is told.
     pub(super) fn metadata_told<'a>(
         &'a mut self,
-        _: i16,
+        version: i16,
         request: &MetadataRequest<'a>,
         told: &mut MetadataResponse<'a>,
     ) -> MetadataResponse<'a> {
-        let node = told.brokers.first().map_or(-1, |broker| broker.node_id);
-        let topics = request.topics.iter().flatten().zip(&told.topics).map(|(asked, told)| {
-            let name = asked.name.unwrap_or_default();
-            let result = MetadataResponseTopic { name: asked.name, ..Default::default() };
-            if !is_valid_name(name) {
-                return MetadataResponseTopic { error_code: ErrorCode::InvalidTopicException.code(), ..result };
+        let asked = request.topics.as_deref().filter(|topics| version > 0 || !topics.is_empty());
+        let is_refused = |topic: &MetadataRequestTopic<'_>| match topic.name {
+            Some(_) => version < METADATA_BY_ID_FROM && topic.topic_id != TopicId::ZERO,
+            None => version < METADATA_BY_ID_FROM || topic.topic_id == TopicId::ZERO,
+        };
+        if let Some(asked) = asked.filter(|asked| asked.iter().any(is_refused)) {
+            return metadata_refused(asked);
+        }
+        let node = told.brokers.first().cloned().unwrap_or_default();
+        let node_id = self.node.learn_id(node.node_id);
+        told.cluster_id.iter().for_each(|told| self.node.learn_cluster_id(told));
+        for told in &told.topics {
+            if let Some(topic) = told.name.and_then(|name| self.topics.get_mut(name)) {
+                topic.learn_id(told.topic_id);
             }
-            let Some(topic) = self.topics.get_mut(name) else {
-                return MetadataResponseTopic { error_code: ErrorCode::UnknownTopicOrPartition.code(), ..result };
-            };
-            let partitions = (0..).zip(&topic.partitions).map(|(partition_index, _)| MetadataResponsePartition {
-                partition_index,
-                leader_id: node,
-                leader_epoch: 0,
-                replica_nodes: vec![node],
-                isr_nodes: vec![node],
-                ..Default::default()
-            });
-            let partitions = partitions.collect();
-            MetadataResponseTopic { topic_id: topic.learn_id(told.topic_id), partitions, ..result }
-        });
+        }
+        let this: &'a ReferenceBroker = self;
+        let topics = match asked {
+            Some(asked) => asked.iter().map(|asked| this.described(asked, node_id)).collect(),
+            None => this.all_described(&told.topics, node_id),
+        };
+        let (host, port) = this.node.address((node.host, node.port));
         MetadataResponse {
-            topics: topics.collect(),
-            brokers: told.brokers.iter().take(1).cloned().collect(),
-            cluster_id: told.cluster_id,
-            controller_id: node,
+            topics,
+            brokers: vec![MetadataResponseBroker { node_id, host, port, ..node }],
+            cluster_id: Some(this.node.cluster_id()),
+            controller_id: node_id,
             ..Default::default()
         }
+    }
+
+    fn described<'a>(&'a self, asked: &MetadataRequestTopic<'a>, node_id: i32) -> MetadataResponseTopic<'a> {
+        let refused = |error: ErrorCode| MetadataResponseTopic {
+            error_code: error.code(),
+            name: asked.name,
+            topic_id: asked.topic_id,
+            ..Default::default()
+        };
+        let found = match asked.name {
+            Some(name) => self.topics.get_key_value(name),
+            None => self.topics.iter().find(|(_, topic)| topic.id == asked.topic_id),
+        };
+        match (found, asked.name) {
+            (Some((name, topic)), _) => topic.described(name, node_id),
+            (None, None) => refused(ErrorCode::UnknownTopicId),
+            (None, Some(name)) if is_valid_name(name) => refused(ErrorCode::UnknownTopicOrPartition),
+            (None, Some(_)) => refused(ErrorCode::InvalidTopicException),
+        }
+    }
+
+    /// All topics in the order in which they are told, those of others among them.
+    fn all_described<'a>(&'a self, told: &[MetadataResponseTopic<'a>], node_id: i32) -> Vec<MetadataResponseTopic<'a>> {
+        let mut own: BTreeMap<&str, &Topic> = self.topics.iter().map(|(name, topic)| (name.as_str(), topic)).collect();
+        let mut topics = Vec::new();
+        for told in told {
+            let name = told.name.unwrap_or_default();
+            if let Some((name, topic)) = own.remove_entry(name) {
+                topics.push(topic.described(name, node_id));
+            } else if !name.starts_with(OWN_PREFIX) {
+                topics.push(told.clone());
+            }
+        }
+        topics.extend(own.into_iter().map(|(name, topic)| topic.described(name, node_id)));
+        topics
+    }
+}
+
+/// All of the request is refused, and nothing told.
+fn metadata_refused<'a>(asked: &[MetadataRequestTopic<'a>]) -> MetadataResponse<'a> {
+    let topics = asked.iter().map(|asked| MetadataResponseTopic {
+        error_code: ErrorCode::InvalidRequest.code(),
+        name: Some(asked.name.unwrap_or_default()),
+        topic_id: asked.topic_id,
+        ..Default::default()
+    });
+    MetadataResponse { topics: topics.collect(), ..Default::default() }
+}
+
+#[cfg(test)]
+mod tests {
+    use klamm::protocol::ApiKey;
+
+    use super::super::encoded;
+    use super::*;
+
+    const OWN: &str = "examined-1-1";
+    const CLUSTER: &str = "AAAAAAAAAAAAAAAAAAAAAA";
+
+    fn broker() -> ReferenceBroker {
+        let mut broker = ReferenceBroker::default();
+        broker.topics.insert(OWN.to_owned(), Topic { id: TopicId([1; 16]), ..Topic::default() });
+        broker
+    }
+
+    fn judge(asked: Option<MetadataRequestTopic<'_>>, told: Vec<MetadataResponseTopic<'_>>) -> Result<(), String> {
+        let asked = MetadataRequest { topics: asked.map(|topic| vec![topic]), ..Default::default() };
+        let brokers = vec![MetadataResponseBroker { node_id: 0, host: "a", port: 1, rack: None }];
+        let told = MetadataResponse {
+            brokers,
+            cluster_id: Some(CLUSTER),
+            controller_id: 0,
+            topics: told,
+            ..Default::default()
+        };
+        broker().judge((ApiKey::Metadata, 12), &encoded(&asked, 12), &encoded(&told, 12))
+    }
+
+    fn topic(name: &str, id: u8) -> MetadataResponseTopic<'_> {
+        MetadataResponseTopic { name: Some(name), topic_id: TopicId([id; 16]), ..Default::default() }
+    }
+
+    #[test]
+    fn all_topics_are_told_whatever_others_there_are() {
+        assert_eq!(judge(None, vec![topic("another", 2), topic(OWN, 1)]), Ok(()));
+        assert!(judge(None, vec![topic("another", 2)]).is_err(), "it is left out");
+        assert!(judge(None, vec![topic(OWN, 1), topic("examined-1-2", 2)]).is_err(), "there is no such topic");
+    }
+
+    #[test]
+    fn a_topic_is_found_by_its_id() {
+        let by_id = |id: u8| Some(MetadataRequestTopic { name: None, topic_id: TopicId([id; 16]) });
+        assert_eq!(judge(by_id(1), vec![topic(OWN, 1)]), Ok(()));
+        let error_code = ErrorCode::UnknownTopicId.code();
+        let unknown = MetadataResponseTopic { name: None, error_code, ..topic("", 2) };
+        assert_eq!(judge(by_id(2), vec![unknown.clone()]), Ok(()));
+        assert!(judge(by_id(1), vec![unknown]).is_err());
+    }
+
+    #[test]
+    fn the_address_is_the_one_that_was_reached() {
+        let mut broker = broker();
+        broker.node.reached_at(([10, 0, 0, 1], 9092).into());
+        let asked = encoded(&MetadataRequest { topics: None, ..Default::default() }, 2);
+        let mut told = |host: &str| {
+            let brokers = vec![MetadataResponseBroker { node_id: 0, host, port: 9092, rack: None }];
+            let topics = vec![topic(OWN, 1)];
+            let told =
+                MetadataResponse { brokers, topics, cluster_id: Some(CLUSTER), controller_id: 0, ..Default::default() };
+            broker.judge((ApiKey::Metadata, 2), &asked, &encoded(&told, 2))
+        };
+        assert_eq!(told("10.0.0.1"), Ok(()));
+        assert!(told("").is_err());
     }
 }

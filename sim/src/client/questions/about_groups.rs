@@ -19,8 +19,10 @@ use klamm::protocol::messages::offset_fetch::{
     OffsetFetchRequest, OffsetFetchRequestGroup, OffsetFetchRequestTopic, OffsetFetchRequestTopics,
 };
 use klamm::protocol::messages::sync_group::{SyncGroupRequest, SyncGroupRequestAssignment};
+use klamm::types::TopicId;
 
 use super::{ANY, Question, partition, topic, version};
+use crate::client::versions::by_name_unless;
 use crate::keyed::Draw;
 use crate::reference::{Group, ReferenceBroker};
 
@@ -29,6 +31,8 @@ const SESSION_MS: i32 = 1_800_000;
 const REBALANCE_MS: i32 = 60_000;
 /// The first version that names topics by their ids.
 const OFFSET_IDS_FROM: i16 = 10;
+/// The first version that may ask for all that a group has committed.
+const OFFSETS_OF_ALL_FROM: i16 = 2;
 
 /// One of two groups; now and then one that nobody has.
 fn group_of(draw: Draw, client: u32) -> String {
@@ -152,11 +156,20 @@ pub(super) fn fetch_offsets(draw: Draw, client: u32, known: &ReferenceBroker, qu
     let group_id = group_of(draw, client);
     let (name, topic_id, allowed) = topic(draw, known, OFFSET_IDS_FROM);
     let partition_indexes = vec![partition(draw, known, &name)];
+    // Offsets for topics that are gone may be there for a while.
+    let are_there = known.groups.get(&group_id).is_none_or(|group| group.commits_are_for(&known.topics));
+    let wants_all = are_there && draw.part(53).below(4) == 0;
+    let knows_ids = known.topics.values().all(|topic| topic.id != TopicId::ZERO);
+    let allowed = match wants_all {
+        true => OFFSETS_OF_ALL_FROM..=*by_name_unless(knows_ids, OFFSET_IDS_FROM).end(),
+        false => allowed,
+    };
     let topics = OffsetFetchRequestTopics { name: &name, topic_id, partition_indexes: partition_indexes.clone() };
-    let group = OffsetFetchRequestGroup { group_id: &group_id, topics: Some(vec![topics]), ..Default::default() };
+    let topics = (!wants_all).then(|| vec![topics]);
+    let group = OffsetFetchRequestGroup { group_id: &group_id, topics, ..Default::default() };
     let request = OffsetFetchRequest {
         group_id: &group_id,
-        topics: Some(vec![OffsetFetchRequestTopic { name: &name, partition_indexes }]),
+        topics: (!wants_all).then(|| vec![OffsetFetchRequestTopic { name: &name, partition_indexes }]),
         groups: vec![group],
         ..Default::default()
     };

@@ -21,6 +21,8 @@ use crate::reference::ReferenceBroker;
 /// The first versions that name topics by their ids.
 const PRODUCE_IDS_FROM: i16 = 13;
 const FETCH_IDS_FROM: i16 = 13;
+/// What is asked for where no time is; the greatest time of all more often, since not all versions know it.
+const SPECIAL_TIMES: [i64; 8] = [-1, -2, -3, -3, -4, -5, -6, -7];
 /// So many idempotent batches may be sent again.
 const SENT_MAX: usize = 8;
 /// Those that every version knows.
@@ -130,7 +132,7 @@ pub(super) fn fetch(draw: Draw, known: &ReferenceBroker, question: &mut Question
 pub(super) fn list_offsets(draw: Draw, known: &ReferenceBroker, question: &mut Question<'_, '_>) {
     let (name, _, _) = topic(draw, known, 0);
     let partition_index = partition(draw, known, &name);
-    let special = -1 - i64::try_from(draw.part(12).below(7)).unwrap_or(0);
+    let special = SPECIAL_TIMES[usize::try_from(draw.part(12).below(8)).unwrap_or(0)];
     let any = i64::try_from(900 + draw.part(13).below(5_500)).unwrap_or(0);
     // Most often just the time of a record.
     let record = log(known, &name, partition_index).and_then(|log| log.time_at(offset(draw, (log.start, log.end))));

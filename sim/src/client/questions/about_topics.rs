@@ -50,12 +50,24 @@ impl Asker {
 }
 
 pub(super) fn metadata(draw: Draw, known: &ReferenceBroker, question: &mut Question<'_, '_>) {
-    let (name, _, _) = topic(draw, known, METADATA_IDS_FROM);
+    let (name, topic_id, _) = topic(draw, known, METADATA_IDS_FROM);
     let name = if draw.part(10).below(12) == 0 { "not a name".to_string() } else { name };
-    let allowed = if known.topics.contains_key(&name) { ANY } else { METADATA_CREATES_NOT_FROM..=i16::MAX };
-    let topics = Some(vec![MetadataRequestTopic { name: Some(&name), topic_id: TopicId::ZERO }]);
+    let by_id = METADATA_IDS_FROM..=i16::MAX;
+    let (topics, allowed) = match draw.part(11).below(8) {
+        0 => (None, ANY),
+        1 if topic_id != TopicId::ZERO => (Some(MetadataRequestTopic { name: None, topic_id }), by_id),
+        // Neither by name nor by id.
+        2 => (Some(MetadataRequestTopic { name: None, topic_id: TopicId::ZERO }), by_id),
+        _ => {
+            let allowed = if known.topics.contains_key(&name) { ANY } else { METADATA_CREATES_NOT_FROM..=i16::MAX };
+            (Some(MetadataRequestTopic { name: Some(&name), topic_id: TopicId::ZERO }), allowed)
+        }
+    };
+    let version = version(draw, ApiKey::Metadata, allowed);
+    // An empty list is what means all in version 0.
+    let topics = if version == 0 { Some(topics.into_iter().collect()) } else { topics.map(|topic| vec![topic]) };
     let request = MetadataRequest { topics, allow_auto_topic_creation: false, ..Default::default() };
-    question.send((ApiKey::Metadata, version(draw, ApiKey::Metadata, allowed)), &request);
+    question.send((ApiKey::Metadata, version), &request);
 }
 
 pub(super) fn delete(draw: Draw, known: &ReferenceBroker, question: &mut Question<'_, '_>) {
