@@ -22,7 +22,7 @@ use super::refuse;
 /// Situations in a row that a bug needs.
 const DEPTH: usize = 5;
 /// How many runs of the reference campaign show a bug.
-const SHOWN: std::ops::RangeInclusive<usize> = 2..=10;
+const SHOWN: std::ops::RangeInclusive<usize> = 5..=10;
 /// So many draws, and no bug among them that is rare enough: there is none.
 const DRAWS_MAX: u64 = 100_000;
 /// The second campaign is so many times as long as the first.

@@ -29,7 +29,7 @@ const CAPSULES_MAX: usize = 3;
 pub(super) struct Options {
     /// What the exploration grows from: decimal, hexadecimal with 0x, or the hash of a commit. Without it, chance chooses.
     seed: Option<String>,
-    /// How many runs.
+    /// How many runs; with `--measure` and `--bug`, at most so many in each search.
     #[arg(long, default_value_t = 2_000)]
     runs: u64,
     /// On so many threads; 0 is as many as there are processors.
@@ -48,13 +48,13 @@ pub(super) struct Options {
     #[arg(long)]
     measure: bool,
     /// With `--measure`: so many searches for each bug, each with seeds of its own.
-    #[arg(long, default_value_t = 5)]
+    #[arg(long, default_value_t = 2)]
     trials: u64,
     /// With `--measure`, and no planted bug: so many bugs.
-    #[arg(long, default_value_t = 12)]
+    #[arg(long, default_value_t = 10)]
     bugs: usize,
     /// With `--measure`, and no planted bug: so many unguided runs, of which bugs are drawn, and three times as many that tell how rare they are.
-    #[arg(long, default_value_t = 20_000)]
+    #[arg(long, default_value_t = 8_000)]
     reference: u64,
 }
 
