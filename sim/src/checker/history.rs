@@ -223,7 +223,7 @@ impl History {
             return self.violate(Violation::StaleServed { value, partition, offset });
         }
         let before = *self.reads.entry((partition, epoch, offset)).or_insert(value);
-        if before != value {
+        if before != value && !self.may_have_moved_up(value, partition, offset) {
             self.violate(Violation::OffsetChanged { partition, offset, before, after: value });
         }
         self.destroyed.served(partition, offset, era.recoveries);
@@ -232,6 +232,17 @@ impl History {
             self.final_reads.insert((partition, offset), value);
             self.final_times.insert((partition, offset), timestamp);
         }
+    }
+
+    /// Whether a record that lay further down may be found here, since what says where its batch begins was destroyed.
+    fn may_have_moved_up(&self, value: Value, partition: i32, offset: i64) -> bool {
+        let read = self.read_at.get(&value).filter(|read| read.partition == partition).map(|read| read.offset);
+        let told = self.sends.iter().filter(|send| send.value == value && send.partition == partition);
+        let told = told.filter_map(|send| match send.outcome {
+            SendOutcome::Acknowledged(offset) => Some(offset),
+            SendOutcome::Refused | SendOutcome::Unknown => None,
+        });
+        read.into_iter().chain(told).any(|was| was < offset && self.destroyed.may_have_moved(partition, was))
     }
 
     /// Notes the mark of an ended transaction.

@@ -2,9 +2,13 @@
 //!
 //! It must not know runs.
 
+use klamm::record::RecordBatchBuilder;
+
 use super::history::Lane;
 use super::{Acks, History, Seen, Violation};
 use crate::client::Value;
+use crate::keyed::Site;
+use crate::ledger::Destroyed;
 
 const PARTITION: i32 = 0;
 
@@ -230,4 +234,23 @@ fn an_offset_that_changes_its_record_is_seen() {
         events[first] = Read { sequence: 2, offset: 1 };
     });
     assert!(violations.iter().any(|violation| matches!(violation, Violation::OffsetChanged { .. })), "{violations:?}");
+}
+
+#[test]
+fn only_a_record_whose_offset_was_destroyed_may_be_found_further_up() {
+    for (from, is_seen) in [(0, false), (20, true)] {
+        let mut builder = RecordBatchBuilder::new();
+        builder.append(1, None, Some(b"a")).unwrap();
+        let path = "/data/events-0/00000000000000000000.log".into();
+        let bytes = builder.build().unwrap().into();
+        let mut history = History::default();
+        history.destroyed().take("events", &[Destroyed { path, from, to: from + 1, how: Site::BitRotAtRest, bytes }]);
+        let era = history.era();
+        for (sequence, offset) in [(0, 0), (1, 1), (0, 1)] {
+            let (client, partition, epoch, high_watermark, start, timestamp) = (9, PARTITION, 0, 6, 0, 0);
+            let seen = Seen { client, partition, epoch, offset, high_watermark, era, start, timestamp };
+            history.seen(seen, offset, Some(value(sequence)));
+        }
+        assert_eq!(!history.into_violations().is_empty(), is_seen);
+    }
 }

@@ -12,6 +12,7 @@ use klamm_sim::run::{RunReport, run};
 use klamm_sim::{Profile, Scenario};
 
 use super::bug::plant;
+use super::deep_bugs::DeepBugs;
 use super::exit::Exit;
 use super::guidance::Measure;
 use super::host::{in_parallel, processors, random_seed};
@@ -28,7 +29,7 @@ const CAPSULES_MAX: usize = 3;
 pub(super) struct Options {
     /// What the exploration grows from: decimal, hexadecimal with 0x, or the hash of a commit. Without it, chance chooses.
     seed: Option<String>,
-    /// How many runs.
+    /// How many runs; with `--measure` and `--bug`, at most so many in each search.
     #[arg(long, default_value_t = 2_000)]
     runs: u64,
     /// On so many threads; 0 is as many as there are processors.
@@ -46,9 +47,15 @@ pub(super) struct Options {
     /// Compares with unguided runs how many it takes to find the planted bug or, without one, bugs that need five situations in a row.
     #[arg(long)]
     measure: bool,
-    /// So many measurements, each with seeds of its own.
-    #[arg(long, default_value_t = 12)]
+    /// With `--measure`: so many searches for each bug, each with seeds of its own.
+    #[arg(long, default_value_t = 2)]
     trials: u64,
+    /// With `--measure`, and no planted bug: so many bugs.
+    #[arg(long, default_value_t = 10)]
+    bugs: usize,
+    /// With `--measure`, and no planted bug: so many unguided runs, of which bugs are drawn, and three times as many that tell how rare they are.
+    #[arg(long, default_value_t = 8_000)]
+    reference: u64,
 }
 
 impl Options {
@@ -70,10 +77,20 @@ impl Options {
         println!("seed={first} runs={} profile={} {}", self.runs, self.profile, made_by());
         let threads = if self.jobs == 0 { processors() } else { self.jobs };
         if self.measure {
-            let measure = Measure { profile, seed: first, runs: self.runs, threads, trials: self.trials };
-            return if self.bug.is_some() { measure.planted() } else { measure.deep() };
+            return self.measure(profile, first, threads);
         }
         self.explore(Explorer::new(profile, first), threads)
+    }
+
+    fn measure(&self, profile: Profile, seed: u64, threads: usize) -> Exit {
+        let (trials, bugs, reference) = (self.trials, self.bugs, self.reference);
+        if self.bug.is_some() {
+            return Measure { profile, seed, runs: self.runs, threads, trials }.planted();
+        }
+        if trials == 0 || bugs == 0 {
+            return refuse("a measurement needs bugs and searches: --bugs and --trials are at least 1");
+        }
+        DeepBugs { profile, seed, threads, bugs, trials, reference }.measure()
     }
 
     fn explore(&self, mut explorer: Explorer, threads: usize) -> Exit {

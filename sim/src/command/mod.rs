@@ -6,10 +6,11 @@ mod bug; // a planted bug, by its name
 mod campaign; // many seeds, on several threads
 mod catalogue; // faults and marks, and how often each came
 mod check; // two processes, one hash
+mod deep_bugs; // what guidance is worth on bugs of a known depth
 mod crash_points; // down at every effect in turn
 mod exit; // the status by which a script knows what happened
 mod explore; // guided runs
-mod guidance; // what guidance is worth
+mod guidance; // what guidance is worth on a planted bug
 mod host; // the machine that the command runs on
 mod log_lines; // what the broker logs
 #[cfg(feature = "zoo")]

@@ -73,9 +73,9 @@ impl Chance {
         &self.swarm
     }
 
-    /// Whether this fault may fire at all.
+    /// Whether this fault may fire at all, now or after a turn to come: a run that prepares for it is the same when the fault is set to fire by its name.
     pub fn may_fire(&self, site: Site) -> bool {
-        self.swarm.rate(site) > 0 || self.overrides.may_fire(site)
+        self.swarm.rate(site) > 0 || self.counts_all
     }
 
     /// Whether the fault fires now; if so, the draw from which it takes its numbers.
@@ -259,6 +259,14 @@ mod tests {
                 [&mut plain, &mut other, &mut turned].map(|chance| chance.value(Site::StepCost, 1).below(1 << 40));
             assert_eq!(turned, if is_turned { other } else { plain });
         }
+    }
+
+    #[test]
+    fn what_may_fire_after_a_turn_may_be_prepared_for() {
+        let turns = vec![Turn { after_ns: 5, seed: 77 }];
+        let may_fire = |overrides| chance(overrides).may_fire(Site::DirectoryStale);
+        assert!(may_fire(Overrides { turns, ..Overrides::default() }));
+        assert!(!may_fire(Overrides::default()));
     }
 
     #[test]
