@@ -277,6 +277,7 @@ fn check_first_batches(message: &ProduceRequest<'_>) -> Result<(), (ErrorCode, S
         let RecordsField::Bytes(records) = data.records else { continue };
         match begins_with_transaction(records) {
             Ok(false) => {}
+            Ok(true) if zoo::is(Bug::TransactionTaken) => {}
             Ok(true) => {
                 let reason = match message.transactional_id {
                     None => "a batch of a transaction needs a transactional id",
