@@ -13,7 +13,7 @@ use crate::coordinator::group::{Append, CoordinatorResult, GroupAnswer, GroupCoo
 use crate::error_code::ErrorCode;
 use crate::log::{AppendOrigin, Durability};
 use crate::marks::Mark;
-use crate::types::{Instant, Now, Offset, Ticket};
+use crate::types::{Instant, Now, Offset, ProducerId, Ticket};
 use crate::zoo::{self, Bug};
 
 /// The shard.
@@ -255,7 +255,7 @@ impl GroupShard {
         };
         let Waiting { append, .. } = state.waiting.pop_front()?;
         Some(match fate {
-            Ok(base) => state.coordinator.appended(now, append, base),
+            Ok(base) => state.coordinator.appended(now, append, base, ProducerId::NONE),
             Err(error) => state.coordinator.append_failed(now, append, error),
         })
     }

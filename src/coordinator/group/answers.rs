@@ -17,6 +17,7 @@ pub enum GroupAnswer {
     Sync(SyncAnswer),
     Heartbeat(ErrorCode),
     Leave(LeaveAnswer),
+    /// To OffsetCommit and TxnOffsetCommit.
     Commit(CommitAnswer),
     DeleteGroups(DeleteGroupsAnswer),
     DeleteOffsets(DeleteOffsetsAnswer),
@@ -130,7 +131,7 @@ pub struct CommittedTopic {
     pub partitions: Vec<CommittedPartition>,
 }
 
-/// To OffsetCommit. What concerns the whole request stands at each partition, as the protocol has it.
+/// To OffsetCommit and TxnOffsetCommit. What concerns the whole request stands at each partition, as the protocol has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommitAnswer {
     /// In the order asked.

@@ -17,10 +17,16 @@ use crate::types::{Now, Offset, ProducerId, Ticket};
 
 impl GroupCoordinator {
     /// The records of `append` are durable, the first of them at `base_offset`, the others following. Returns what waited for them.
-    pub fn appended(&mut self, now: Now, append: Append, base_offset: Offset) -> CoordinatorResult {
+    pub fn appended(
+        &mut self,
+        now: Now,
+        append: Append,
+        base_offset: Offset,
+        producer_id: ProducerId,
+    ) -> CoordinatorResult {
         self.in_flight.end(&append.records);
         for (offset, record) in (base_offset.0..).zip(&append.records) {
-            self.replay(Offset(offset), ProducerId::NONE, record);
+            self.replay(Offset(offset), producer_id, record);
             self.follow(now, record);
         }
         let mut result = CoordinatorResult::default();

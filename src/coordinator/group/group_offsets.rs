@@ -1,4 +1,4 @@
-//! OffsetCommit, OffsetFetch and OffsetDelete, and the offsets of deleted topics.
+//! OffsetCommit, TxnOffsetCommit, OffsetFetch and OffsetDelete, and the offsets of deleted topics.
 //!
 //! It must not know whether a topic exists: the caller has looked that up.
 
@@ -14,27 +14,36 @@ use crate::coordinator::group::group_coordinator::GroupCoordinator;
 use crate::coordinator::group::offsets::CommittedOffset;
 use crate::coordinator::group::records::GroupRecord;
 use crate::coordinator::group::requests::{
-    CommitPartition, CommitRequest, CommitTopic, DeleteOffsetsRequest, FetchRequest,
+    CommitPartition, CommitRequest, CommitTopic, DeleteOffsetsRequest, FetchRequest, TransactionalCommitRequest,
 };
 use crate::error_code::ErrorCode;
 use crate::marks::Mark;
 use crate::types::{Now, Offset, PartitionIndex, Ticket, TopicId, WallTime};
 use crate::zoo::{self, Bug};
 
+/// Who commits.
+struct Committer<'a> {
+    generation: i32,
+    member_id: &'a str,
+    group_instance_id: Option<&'a str>,
+    is_transactional: bool,
+}
+
 /// Whether the group lets this member, or client without membership, commit.
-fn validate_commit(group: &ClassicGroup, request: &CommitRequest<'_>) -> Result<(), ErrorCode> {
-    if request.generation < 0 && group.is_in(GroupState::Empty) {
+fn validate_commit(group: &ClassicGroup, committer: &Committer<'_>) -> Result<(), ErrorCode> {
+    if committer.generation < 0 && group.is_in(GroupState::Empty) {
         return Ok(());
     }
-    if request.generation < 0 && request.member_id.is_empty() && request.group_instance_id.is_none() {
+    if committer.generation >= 0 || !committer.member_id.is_empty() || committer.group_instance_id.is_some() {
+        group.validate_member(committer.member_id, committer.group_instance_id)?;
+        if committer.generation != group.generation && !zoo::is(Bug::GenerationNotChecked) {
+            Mark::CommitStale.reached();
+            return Err(ErrorCode::IllegalGeneration);
+        }
+    } else if !committer.is_transactional && !group.is_in(GroupState::Empty) {
         return Err(ErrorCode::UnknownMemberId);
     }
-    group.validate_member(request.member_id, request.group_instance_id)?;
-    if request.generation != group.generation && !zoo::is(Bug::GenerationNotChecked) {
-        Mark::CommitStale.reached();
-        return Err(ErrorCode::IllegalGeneration);
-    }
-    if group.is_in(GroupState::CompletingRebalance) {
+    if !committer.is_transactional && group.is_in(GroupState::CompletingRebalance) {
         return Err(ErrorCode::RebalanceInProgress);
     }
     Ok(())
@@ -60,7 +69,18 @@ fn commit_answer(topics: &[CommitTopic<'_>], error_of: impl Fn(&CommitPartition<
 impl GroupCoordinator {
     /// OffsetCommit. Answered when the offsets are durable.
     pub fn handle_commit(&mut self, now: Now, ticket: Ticket, request: &CommitRequest<'_>) -> CoordinatorResult {
-        if let Err(error) = self.validate_committer(request) {
+        let committer = Committer {
+            generation: request.generation,
+            member_id: request.member_id,
+            group_instance_id: request.group_instance_id,
+            is_transactional: false,
+        };
+        let unknown_group = if request.understands_group_id_not_found {
+            ErrorCode::GroupIdNotFound
+        } else {
+            ErrorCode::IllegalGeneration
+        };
+        if let Err(error) = self.validate_committer(request.group_id, &committer, unknown_group) {
             return CoordinatorResult::answered(ticket, commit_answer(&request.topics, |_| error));
         }
         let mut result = CoordinatorResult::default();
@@ -75,13 +95,43 @@ impl GroupCoordinator {
         result
     }
 
+    /// TxnOffsetCommit. The records belong into a batch of the producer's transaction.
+    pub fn handle_transactional_commit(
+        &mut self,
+        now: Now,
+        ticket: Ticket,
+        request: &TransactionalCommitRequest<'_>,
+    ) -> CoordinatorResult {
+        let committer = Committer {
+            generation: request.generation,
+            member_id: request.member_id,
+            group_instance_id: request.group_instance_id,
+            is_transactional: true,
+        };
+        let is_valid = if request.group_id.is_empty() {
+            Err(ErrorCode::InvalidGroupId)
+        } else {
+            self.validate_committer(request.group_id, &committer, ErrorCode::IllegalGeneration)
+        };
+        if let Err(error) = is_valid {
+            return CoordinatorResult::answered(ticket, commit_answer(&request.topics, |_| error));
+        }
+        let mut result = CoordinatorResult::default();
+        self.commit(now, ticket, request.group_id, &request.topics, None, &mut result);
+        result
+    }
+
     /// A group that does not exist accepts commits of clients without membership: the first one makes it.
-    fn validate_committer(&self, request: &CommitRequest<'_>) -> Result<(), ErrorCode> {
-        match self.groups.get(request.group_id) {
-            Some(group) => validate_commit(group, request),
-            None if request.generation < 0 => Ok(()),
-            None if request.understands_group_id_not_found => Err(ErrorCode::GroupIdNotFound),
-            None => Err(ErrorCode::IllegalGeneration),
+    fn validate_committer(
+        &self,
+        group_id: &str,
+        committer: &Committer<'_>,
+        unknown_group: ErrorCode,
+    ) -> Result<(), ErrorCode> {
+        match self.groups.get(group_id) {
+            Some(group) => validate_commit(group, committer),
+            None if committer.generation < 0 => Ok(()),
+            None => Err(unknown_group),
         }
     }
 

@@ -55,6 +55,6 @@ pub use offsets::{CommittedOffset, Offsets};
 pub use records::{GroupMetadata, GroupRecord, GroupRecordError, MemberMetadata};
 pub use requests::{
     CommitPartition, CommitRequest, CommitTopic, DeleteOffsetsRequest, FetchRequest, FetchTopic, HeartbeatRequest,
-    JoinProtocol, JoinRequest, LeaveRequest, LeavingMember, SyncRequest,
+    JoinProtocol, JoinRequest, LeaveRequest, LeavingMember, SyncRequest, TransactionalCommitRequest,
 };
 pub use settings::GroupSettings;

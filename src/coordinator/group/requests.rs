@@ -2,7 +2,7 @@
 //!
 //! It must not know how a request came in.
 
-use crate::types::{LeaderEpoch, Offset, PartitionIndex, TopicId};
+use crate::types::{LeaderEpoch, Offset, PartitionIndex, ProducerId, TopicId};
 
 /// One protocol of a JoinGroup.
 #[derive(Clone, Copy, Debug)]
@@ -129,6 +129,23 @@ pub struct CommitRequest<'a> {
     pub retention_ms: Option<i64>,
     /// The client understands GROUP_ID_NOT_FOUND (versions from 9 on); older ones are told ILLEGAL_GENERATION.
     pub understands_group_id_not_found: bool,
+    /// What is committed.
+    pub topics: Vec<CommitTopic<'a>>,
+}
+
+/// TxnOffsetCommit: offsets that count once the producer's transaction is committed.
+#[derive(Clone, Debug)]
+pub struct TransactionalCommitRequest<'a> {
+    /// The group.
+    pub group_id: &'a str,
+    /// The transaction's producer.
+    pub producer_id: ProducerId,
+    /// Below 0 if the client does not say.
+    pub generation: i32,
+    /// Empty if the client does not say.
+    pub member_id: &'a str,
+    /// Set by a static member.
+    pub group_instance_id: Option<&'a str>,
     /// What is committed.
     pub topics: Vec<CommitTopic<'a>>,
 }

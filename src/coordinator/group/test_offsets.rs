@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use crate::coordinator::group::test_world::{GROUP, World, commit_of, join_of};
 use crate::coordinator::group::{
-    CommitPartition, CommitRequest, CommitTopic, CommittedOffset, DeleteOffsetsRequest, FetchRequest, FetchTopic,
-    FetchedPartition, GroupAnswer, GroupRecord, GroupSettings, GroupState,
+    CommitPartition, CommitRequest, CommitTopic, DeleteOffsetsRequest, FetchRequest, FetchTopic, FetchedPartition,
+    GroupAnswer, GroupSettings, GroupState, TransactionalCommitRequest,
 };
 use crate::error_code::ErrorCode;
 use crate::types::{LeaderEpoch, Offset, PartitionIndex, ProducerId, Ticket, TopicId};
@@ -49,17 +49,22 @@ fn delete(world: &mut World, group_id: &str, topics: &[(&str, i32)]) -> (ErrorCo
 }
 
 /// Commits `t-0` within a transaction.
-fn commit_in_transaction(world: &mut World, producer_id: ProducerId, offset: i64) {
-    let value = CommittedOffset {
-        offset: Offset(offset),
-        leader_epoch: None,
-        metadata: Arc::from(""),
-        commit_timestamp: world.now.wall,
-        expire_timestamp: None,
-        topic_id: TopicId::ZERO,
+fn commit_in_transaction(world: &mut World, producer_id: ProducerId, offset: i64) -> ErrorCode {
+    let ticket = world.ticket();
+    let topics = vec![CommitTopic { name: "t", topic_id: TopicId::ZERO, partitions: vec![partition(0, offset)] }];
+    let request = TransactionalCommitRequest {
+        group_id: GROUP,
+        producer_id,
+        generation: -1,
+        member_id: "",
+        group_instance_id: None,
+        topics,
     };
-    let (group_id, topic, partition) = (Arc::from(GROUP), Arc::from("t"), PartitionIndex(0));
-    world.inherit(producer_id, &GroupRecord::OffsetCommit { group_id, topic, partition, value: Some(value) });
+    let result = world.coordinator.handle_transactional_commit(world.now, ticket, &request);
+    world.producer_id = producer_id;
+    world.settle(result);
+    world.producer_id = ProducerId::NONE;
+    world.committed(ticket)
 }
 
 fn fetch_stable(world: &World) -> FetchedPartition {
@@ -195,7 +200,7 @@ fn what_a_transaction_commits_is_unstable_until_it_ends() {
     let mut world = World::new();
     let producer_id = ProducerId(9);
     world.commit(GROUP, "", -1, 3);
-    commit_in_transaction(&mut world, producer_id, 8);
+    assert_eq!(commit_in_transaction(&mut world, producer_id, 8), ErrorCode::None);
     assert_eq!(world.fetch(GROUP), 3);
     let unstable = fetch_stable(&world);
     assert_eq!((unstable.error, unstable.offset), (ErrorCode::UnstableOffsetCommit, Offset(-1)));

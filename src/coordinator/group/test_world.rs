@@ -65,6 +65,8 @@ pub(super) struct World {
     /// Appends that are held back while `holds_appends`.
     pub(super) held: Vec<Append>,
     pub(super) holds_appends: bool,
+    /// Whose transaction the next appends belong to.
+    pub(super) producer_id: ProducerId,
     tickets: i32,
     random: u128,
 }
@@ -86,6 +88,7 @@ impl World {
             answers: BTreeMap::new(),
             held: Vec::new(),
             holds_appends: false,
+            producer_id: ProducerId::NONE,
             tickets: 0,
             random: 0,
         }
@@ -119,19 +122,12 @@ impl World {
         while !self.held.is_empty() {
             let append = self.held.remove(0);
             let base_offset = Offset(self.log.len() as i64);
-            let bytes_of = |record: &GroupRecord| (ProducerId::NONE, record.encode_key(), record.encode_value());
+            let bytes_of = |record: &GroupRecord| (self.producer_id, record.encode_key(), record.encode_value());
             self.log.extend(append.records.iter().map(bytes_of));
-            let result = self.coordinator.appended(self.now, append, base_offset);
+            let result = self.coordinator.appended(self.now, append, base_offset, self.producer_id);
             self.settle(result);
         }
         self.check();
-    }
-
-    /// A record of this producer's transaction, as another broker has left it.
-    pub(super) fn inherit(&mut self, producer_id: ProducerId, record: &GroupRecord) {
-        let offset = Offset(self.log.len() as i64);
-        self.log.push((producer_id, record.encode_key(), record.encode_value()));
-        self.coordinator.replay(offset, producer_id, record);
     }
 
     /// What the coordinator holds for durable is what its log says.
