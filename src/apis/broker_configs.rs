@@ -89,6 +89,7 @@ fn log_settings_of(topic: &TopicSettings, broker: &Settings) -> LogSettings {
         flush_ms: topic.flush_ms.unwrap_or(i64::MAX),
         file_delete_delay_ms: topic.file_delete_delay_ms,
         producer_id_expiration_ms: broker.log.producer_id_expiration_ms,
+        transaction_verification: true,
         compression: match topic.compression_type {
             config::CompressionType::Producer => None,
             config::CompressionType::Uncompressed => Some(Compression::None),

@@ -16,6 +16,7 @@ impl From<&AppendError> for ErrorCode {
             AppendError::InvalidProducerEpoch { .. } => ErrorCode::InvalidProducerEpoch,
             AppendError::OutOfOrderSequence { .. } => ErrorCode::OutOfOrderSequenceNumber,
             AppendError::InvalidTransactionState(_) => ErrorCode::InvalidTxnState,
+            AppendError::CoordinatorFenced { .. } => ErrorCode::TransactionCoordinatorFenced,
             AppendError::OffsetsExhausted => ErrorCode::UnknownServerError,
             AppendError::DiskFull | AppendError::Offline | AppendError::Disk(_) => ErrorCode::KafkaStorageError,
             AppendError::Deleted => ErrorCode::UnknownTopicOrPartition,

@@ -25,7 +25,7 @@ use super::sync_queue::{SyncQueue, SyncRound};
 use crate::env::{DiskError, Piece, SyncJob};
 use crate::error_code::ErrorCode;
 use crate::log::log_validator::{LogValidator, ValidationOrigin};
-use crate::log::{Durability, SyncPoint, UnifiedLog};
+use crate::log::{Durability, SyncPoint, TransactionContext, UnifiedLog};
 use crate::marks::Mark;
 use crate::metadata::GROUP_METADATA_TOPIC_NAME;
 use crate::purgatory::Purgatory;
@@ -163,7 +163,8 @@ impl ReplicaManager {
         let validated = validator
             .validate(batch, &validation, ValidationOrigin::Client, now)
             .map_err(|error| Refusal::of_batch(error, log_start_offset))?;
-        let appended = partition.log.append_validated(now, &settings, &validated, durability);
+        let context = TransactionContext::default();
+        let appended = partition.log.append_validated(now, &settings, &validated, durability, context);
         let appended = appended.map_err(|error| Refusal::of_append(&error, log_start_offset))?;
         Ok(Appended {
             base_offset: appended.base_offset,

@@ -73,17 +73,13 @@ fn bytes_that_are_no_batch_refuse_the_whole_request_and_a_wrong_checksum_only_it
 }
 
 #[test]
-fn a_batch_of_a_transaction_with_or_without_a_transactional_id_refuses_the_whole_request() {
+fn a_batch_of_a_transaction_without_a_transactional_id_refuses_the_whole_request() {
     let mut apis = with_topics();
     let mut builder = RecordBatchBuilder::new().producer(ProducerId(7), ProducerEpoch(0), 0).transactional(true);
     builder.append(1, None, Some(b"value")).unwrap();
     let transactional = builder.build().unwrap();
     let both = [refused(ErrorCode::TransactionalIdAuthorizationFailed); 2];
-    let plain = batch(&[1]);
-    for transactional_id in [None, Some("mine")] {
-        let request = ProduceRequest { transactional_id, ..produce(1, &plain, &transactional) };
-        assert_eq!(produced(&mut apis, &request), both);
-    }
+    assert_eq!(produced(&mut apis, &produce(1, &batch(&[1]), &transactional)), both);
     let silent = apis.send(ApiKey::Produce, 12, &produce(0, &batch(&[1]), &transactional)).1.answer;
     assert!(matches!(silent, Answer::Close(_)), "without an answer only the close can tell: {silent:?}");
     assert_eq!(apis.log("a", 0).log_end_offset().0, 0);

@@ -12,12 +12,12 @@ use crate::log::error::AppendError;
 use crate::log::failed_batches::FailedBatches;
 use crate::log::log_segment::RollParams;
 use crate::log::log_validator::ValidatedBatch;
-use crate::log::producer_append_info::ProducerAppendInfo;
+use crate::log::producer_append_info::{ProducerAppendInfo, VerificationGuard};
 use crate::log::settings::LogSettings;
 use crate::log::transaction_index::AbortedTransaction;
 use crate::log::unified_log::{LogState, LogStatus, UnifiedLog};
 use crate::marks::Mark;
-use crate::types::{Now, Offset, WallTime};
+use crate::types::{Now, Offset, ProducerEpoch, ProducerId, WallTime};
 use crate::zoo::{self, Bug};
 
 /// Where an append comes from, which says how much of it is checked. Kafka's type of the same name.
@@ -38,6 +38,15 @@ pub enum Durability {
     Written,
     /// The disk: it stays unseen until a sync has covered it.
     Synced,
+}
+
+/// What is known about the transaction of an append.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TransactionContext {
+    /// What [`UnifiedLog::start_verification`] gave out before the coordinator was asked.
+    pub guard: Option<VerificationGuard>,
+    /// Version of the transaction protocol (KIP-890): 2 raises the producer's epoch with every transaction.
+    pub version: i16,
 }
 
 /// What an append did.
@@ -67,9 +76,21 @@ impl UnifiedLog {
         origin: AppendOrigin,
         durability: Durability,
     ) -> Result<AppendInfo, AppendError> {
+        self.append_in_transaction(now, batches, origin, durability, TransactionContext::default())
+    }
+
+    /// Like [`UnifiedLog::append`], with what is known about the transaction: for a transaction coordinator's markers.
+    pub fn append_in_transaction(
+        &self,
+        now: Now,
+        batches: Bytes,
+        origin: AppendOrigin,
+        durability: Durability,
+        transaction: TransactionContext,
+    ) -> Result<AppendInfo, AppendError> {
         let settings = self.settings();
         let incoming = check_batches(&batches, &settings)?;
-        self.append_checked(now, &incoming, &settings, Request { origin, durability, append_time: None })
+        self.append_checked(now, &incoming, &settings, Request { origin, durability, transaction, append_time: None })
     }
 
     /// Appends a client's batch, which a `LogValidator` has let through by these settings.
@@ -79,12 +100,31 @@ impl UnifiedLog {
         settings: &LogSettings,
         batch: &ValidatedBatch<'_>,
         durability: Durability,
+        transaction: TransactionContext,
     ) -> Result<AppendInfo, AppendError> {
         check_total(batch.total_bytes(), settings)?;
         let incoming = [IncomingBatch { header: batch.header, body: &batch.body, marker: None }];
         let origin = AppendOrigin::Client;
-        let request = Request { origin, durability, append_time: batch.log_append_time };
+        let request = Request { origin, durability, transaction, append_time: batch.log_append_time };
         self.append_checked(now, &incoming, settings, request)
+    }
+
+    /// Says that the coordinator is about to be asked whether a producer's transaction includes this partition. `None` if its
+    /// transaction is open here already, or verification is off, so that there is nothing to ask.
+    pub fn start_verification(
+        &self,
+        now: Now,
+        producer_id: ProducerId,
+        epoch: ProducerEpoch,
+        sequence: i32,
+        supports_epoch_bump: bool,
+    ) -> Option<VerificationGuard> {
+        let is_wanted = self.settings().transaction_verification;
+        let mut state = self.lock();
+        if !is_wanted || state.has_ongoing_transaction(producer_id, epoch) {
+            return None;
+        }
+        Some(state.producers.start_verification(now.wall, producer_id, epoch, sequence, supports_epoch_bump))
     }
 
     /// Takes over which clients' batches came before there was this log, lest a later one of their pipelines takes their place.
@@ -112,7 +152,7 @@ impl UnifiedLog {
             return Err(AppendError::DiskFull);
         }
         let append = AppendedBatches::stamp(incoming, state.end.offset, state.leader_epoch)?;
-        let producers = state.check_producers(&append, incoming, request.origin)?;
+        let producers = state.check_producers(&append, incoming, settings, &request)?;
         let written = self.maybe_roll(&mut state, now.wall, &append, settings);
         if let Err(error) = written.and_then(|()| self.write(&mut state, &append, settings)) {
             state.note_failed(incoming, request.origin);
@@ -202,6 +242,7 @@ impl UnifiedLog {
 struct Request {
     origin: AppendOrigin,
     durability: Durability,
+    transaction: TransactionContext,
     append_time: Option<WallTime>,
 }
 
@@ -215,6 +256,11 @@ impl LogState {
             }
             LogStatus::Deleted => Err(AppendError::Deleted),
         }
+    }
+
+    fn has_ongoing_transaction(&self, producer_id: ProducerId, epoch: ProducerEpoch) -> bool {
+        let entry = self.producers.entry(producer_id);
+        entry.is_some_and(|entry| entry.transaction_first_offset.is_some() && entry.epoch == epoch)
     }
 
     /// The first try of what is appended, if it is remembered.
@@ -249,23 +295,46 @@ impl LogState {
         &self,
         append: &AppendedBatches<'_>,
         incoming: &[IncomingBatch<'_>],
-        origin: AppendOrigin,
+        settings: &LogSettings,
+        request: &Request,
     ) -> Result<Vec<ProducerAppendInfo>, AppendError> {
         let mut infos: Vec<ProducerAppendInfo> = Vec::new();
         let mut position = 0;
         for (header, incoming) in append.headers.iter().zip(incoming) {
             let producer_id = header.producer_id();
             if header.has_producer_id() {
+                if request.origin == AppendOrigin::Client
+                    && header.is_transactional()
+                    && settings.transaction_verification
+                {
+                    self.check_verified(producer_id, header.producer_epoch(), request.transaction.guard)?;
+                }
                 if !infos.iter().any(|info| info.producer_id() == producer_id) {
-                    infos.push(self.producers.prepare(producer_id, origin));
+                    infos.push(self.producers.prepare(producer_id, request.origin));
                 }
                 let info = infos.iter_mut().find(|info| info.producer_id() == producer_id);
                 let info = info.expect("it was pushed above");
-                info.append(header, incoming.marker, position)?;
+                info.append(header, incoming.marker, request.transaction.version, position)?;
             }
             position += header.total_bytes() as u64;
         }
         Ok(infos)
+    }
+
+    fn check_verified(
+        &self,
+        producer_id: ProducerId,
+        epoch: ProducerEpoch,
+        guard: Option<VerificationGuard>,
+    ) -> Result<(), AppendError> {
+        let known = self.producers.entry(producer_id).map(|entry| entry.epoch);
+        if let Some(known) = known.filter(|known| epoch < *known) {
+            return Err(AppendError::InvalidProducerEpoch { epoch: epoch.0, known: known.0 });
+        }
+        if self.has_ongoing_transaction(producer_id, epoch) || self.producers.is_verified(producer_id, guard) {
+            return Ok(());
+        }
+        Err(AppendError::InvalidTransactionState("the transaction was not verified to include this partition"))
     }
 
     /// Takes what was written into everything that is known about the log.

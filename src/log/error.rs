@@ -50,6 +50,14 @@ pub enum AppendError {
     /// A transactional batch without a transaction, or the other way round (Kafka: INVALID_TXN_STATE).
     #[error("invalid transaction state: {0}")]
     InvalidTransactionState(&'static str),
+    /// An end marker of an older coordinator (Kafka: TRANSACTION_COORDINATOR_FENCED).
+    #[error("the coordinator's epoch {epoch} is older than {known}")]
+    CoordinatorFenced {
+        /// The marker's coordinator epoch.
+        epoch: i32,
+        /// The known one.
+        known: i32,
+    },
     /// The partition has no more offsets. No client error: it takes 292 000 years at a million records a second.
     #[error("no offsets are left")]
     OffsetsExhausted,

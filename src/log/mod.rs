@@ -41,12 +41,13 @@ mod timestamps;
 mod transaction_index;
 mod unified_log;
 
-pub use append::{AppendInfo, AppendOrigin, Durability};
+pub use append::{AppendInfo, AppendOrigin, Durability, TransactionContext};
 pub use error::{AppendError, LogError, ReadError};
 pub use failed_batches::FailedBatches;
 pub use first_start::check_metadata_log;
 pub use log_checkpoint::Checkpoint;
 pub use log_manager::{LogDirectoryInfo, LogManager};
+pub use producer_append_info::VerificationGuard;
 pub use producer_state_manager::OpenTransaction;
 pub use read::{FetchData, FetchIsolation};
 pub use settings::{LogManagerSettings, LogSettings};

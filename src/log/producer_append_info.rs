@@ -9,6 +9,9 @@ use crate::marks::Mark;
 use crate::record::{BatchHeader, ControlRecord, RecordBatch};
 use crate::types::{Offset, ProducerEpoch, ProducerId};
 
+/// The version of the transaction protocol that raises the producer's epoch with every transaction (KIP-890).
+const EPOCH_BUMP_VERSION: i16 = 2;
+
 /// A marker that ends a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct EndTransactionMarker {
@@ -43,11 +46,33 @@ pub(super) struct CompletedTransaction {
     pub(super) is_aborted: bool,
 }
 
+/// What is known of a producer whose transaction is being verified (KIP-890): a later batch must not overtake an earlier one that failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct VerificationState {
+    /// When the verification began.
+    pub(super) since: i64,
+    /// What the append that may begin the transaction has to show.
+    pub(super) guard: VerificationGuard,
+    /// The lowest sequence number that was seen.
+    pub(super) lowest_sequence: i32,
+    /// In this epoch.
+    pub(super) epoch: ProducerEpoch,
+    /// Whether the client raises its epoch with every transaction, so that a first sequence other than 0 is a loss.
+    pub(super) supports_epoch_bump: bool,
+}
+
+/// Proof that the coordinator was asked whether the transaction is open, since the last time that one ended here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct VerificationGuard(pub(super) u64);
+
 /// What an append of batches of one producer would make of its state. Kafka's type of the same name.
 #[derive(Clone, Debug)]
 pub(super) struct ProducerAppendInfo {
+    known_epoch: ProducerEpoch,
+    had_batches: bool,
     entry: ProducerStateEntry,
     origin: AppendOrigin,
+    verification: Option<VerificationState>,
     /// Epoch and sequence of a batch of this unknown producer that could not be written.
     failed: Option<(ProducerEpoch, i32)>,
     /// First offsets of transactions that begin with this append, each with its byte position counted from the append's start.
@@ -61,9 +86,19 @@ impl ProducerAppendInfo {
     pub(super) fn new(
         entry: ProducerStateEntry,
         origin: AppendOrigin,
+        verification: Option<VerificationState>,
         failed: Option<(ProducerEpoch, i32)>,
     ) -> ProducerAppendInfo {
-        ProducerAppendInfo { entry, origin, failed, started: Vec::new(), completed: Vec::new() }
+        ProducerAppendInfo {
+            known_epoch: entry.epoch,
+            had_batches: !entry.is_empty(),
+            entry,
+            origin,
+            verification,
+            failed,
+            started: Vec::new(),
+            completed: Vec::new(),
+        }
     }
 
     /// Whose.
@@ -81,10 +116,11 @@ impl ProducerAppendInfo {
         &mut self,
         header: &BatchHeader,
         marker: Option<EndTransactionMarker>,
+        transaction_version: i16,
         position: u64,
     ) -> Result<(), AppendError> {
         if header.is_control_batch() {
-            return marker.map_or(Ok(()), |marker| self.append_marker(header, marker));
+            return marker.map_or(Ok(()), |marker| self.append_marker(header, marker, transaction_version));
         }
         self.check_epoch(header.producer_epoch())?;
         if self.origin == AppendOrigin::Client {
@@ -110,9 +146,23 @@ impl ProducerAppendInfo {
         Ok(())
     }
 
-    fn append_marker(&mut self, header: &BatchHeader, marker: EndTransactionMarker) -> Result<(), AppendError> {
-        let epoch = header.producer_epoch();
+    fn append_marker(
+        &mut self,
+        header: &BatchHeader,
+        marker: EndTransactionMarker,
+        transaction_version: i16,
+    ) -> Result<(), AppendError> {
+        let (epoch, known) = (header.producer_epoch(), self.entry.epoch);
         self.check_epoch(epoch)?;
+        let is_open = self.entry.transaction_first_offset.is_some();
+        let bumps = transaction_version >= EPOCH_BUMP_VERSION && self.origin != AppendOrigin::Replication;
+        if bumps && epoch == known && is_open {
+            return Err(AppendError::InvalidProducerEpoch { epoch: epoch.0, known: known.0 });
+        }
+        if marker.coordinator_epoch < self.entry.coordinator_epoch && self.origin != AppendOrigin::Replication {
+            let known = self.entry.coordinator_epoch;
+            return Err(AppendError::CoordinatorFenced { epoch: marker.coordinator_epoch, known });
+        }
         if let Some(first_offset) = self.entry.transaction_first_offset.take() {
             self.completed.push(CompletedTransaction {
                 producer_id: self.entry.producer_id,
@@ -138,6 +188,15 @@ impl ProducerAppendInfo {
     fn check_sequence(&self, header: &BatchHeader) -> Result<(), AppendError> {
         let first = header.base_sequence();
         let out_of_order = |last| Err(AppendError::OutOfOrderSequence { sequence: first, last });
+        if let Some(verification) = self.verification {
+            let is_unknown = !self.had_batches && self.known_epoch == NO_EPOCH;
+            if verification.supports_epoch_bump && first != 0 && is_unknown {
+                return out_of_order(NO_SEQUENCE);
+            }
+            if first > verification.lowest_sequence {
+                return out_of_order(verification.lowest_sequence);
+            }
+        }
         if self.entry.epoch == NO_EPOCH {
             // Any sequence may be the first of a producer that was forgotten, but none may take the place of a batch that has just failed.
             let overtakes =

@@ -58,6 +58,11 @@ impl ProducerStateEntry {
         }
     }
 
+    /// Whether no batch is remembered.
+    pub(super) fn is_empty(&self) -> bool {
+        self.batches.is_empty()
+    }
+
     /// The remembered batches, oldest first.
     pub(super) fn batches(&self) -> impl Iterator<Item = BatchMetadata> + '_ {
         self.batches.iter().copied()

@@ -11,7 +11,9 @@ use crate::env::{Disk, DiskError, DiskFile, OpenMode};
 use crate::log::append::AppendOrigin;
 use crate::log::failed_batches::FailedBatches;
 use crate::log::log_file_name::{SNAPSHOT, file_name};
-use crate::log::producer_append_info::{CompletedTransaction, EndTransactionMarker, ProducerAppendInfo};
+use crate::log::producer_append_info::{
+    CompletedTransaction, EndTransactionMarker, ProducerAppendInfo, VerificationGuard, VerificationState,
+};
 use crate::log::producer_snapshot;
 use crate::log::producer_state_entry::ProducerStateEntry;
 use crate::log::unified_log::LogOffsetMetadata;
@@ -44,8 +46,10 @@ pub(super) struct ProducerStateManager {
     ongoing: BTreeMap<Offset, Option<LogOffsetMetadata>>,
     /// Ended transactions whose marker is at or above the high watermark: by first offset, place and marker.
     unreplicated: BTreeMap<Offset, (Option<LogOffsetMetadata>, Offset)>,
+    verifications: BTreeMap<ProducerId, VerificationState>,
     /// Of unknown producers.
     failed: FailedBatches,
+    next_guard: u64,
     snapshots: BTreeSet<Offset>,
     /// The state is that of the log up to here.
     end: Offset,
@@ -61,7 +65,9 @@ impl ProducerStateManager {
             producers: BTreeMap::new(),
             ongoing: BTreeMap::new(),
             unreplicated: BTreeMap::new(),
+            verifications: BTreeMap::new(),
             failed: FailedBatches::default(),
+            next_guard: 0,
             snapshots,
             end: Offset(0),
             last_snapshot: Offset(0),
@@ -102,7 +108,8 @@ impl ProducerStateManager {
     /// What an append would be checked against.
     pub(super) fn prepare(&self, producer_id: ProducerId, origin: AppendOrigin) -> ProducerAppendInfo {
         let entry = self.producers.get(&producer_id).cloned().unwrap_or_else(|| ProducerStateEntry::new(producer_id));
-        ProducerAppendInfo::new(entry, origin, self.failed.get(producer_id))
+        let failed = self.failed.get(producer_id);
+        ProducerAppendInfo::new(entry, origin, self.verifications.get(&producer_id).copied(), failed)
     }
 
     /// Takes over what an append did, whose first batch lies at `start`. Returns the transactions that it ended.
@@ -116,6 +123,9 @@ impl ProducerStateManager {
             self.ongoing.insert(*offset, Some(LogOffsetMetadata { offset: *offset, position, ..start }));
         }
         let completed = std::mem::take(&mut info.completed);
+        if !info.started.is_empty() || !completed.is_empty() {
+            self.verifications.remove(&info.producer_id());
+        }
         self.failed.forget(info.producer_id());
         self.producers.insert(info.producer_id(), info.into_entry());
         completed
@@ -188,7 +198,7 @@ impl ProducerStateManager {
         }
         let marker = if batch.is_control_batch() { EndTransactionMarker::read(batch) } else { None };
         let mut info = self.prepare(batch.producer_id(), AppendOrigin::Replication);
-        if info.append(batch.header(), marker, 0).is_err() {
+        if info.append(batch.header(), marker, 0, 0).is_err() {
             return Vec::new();
         }
         let completed = self.update(info, place);
@@ -200,9 +210,36 @@ impl ProducerStateManager {
         ended.collect()
     }
 
-    /// Forgets producers that were silent for `expiration_ms` and have no open transaction.
+    /// Begins to verify a producer's transaction, or goes on: what the append has to show.
+    pub(super) fn start_verification(
+        &mut self,
+        now: WallTime,
+        producer_id: ProducerId,
+        epoch: ProducerEpoch,
+        sequence: i32,
+        supports_epoch_bump: bool,
+    ) -> VerificationGuard {
+        if !self.verifications.contains_key(&producer_id) {
+            self.next_guard += 1;
+        }
+        let guard = VerificationGuard(self.next_guard);
+        let fresh = VerificationState { since: now.0, guard, lowest_sequence: sequence, epoch, supports_epoch_bump };
+        let state = self.verifications.entry(producer_id).or_insert(fresh);
+        if epoch > state.epoch || (epoch == state.epoch && sequence < state.lowest_sequence) {
+            (state.epoch, state.lowest_sequence) = (epoch, sequence);
+        }
+        state.guard
+    }
+
+    /// Whether `guard` is the one that the producer's verification gave out.
+    pub(super) fn is_verified(&self, producer_id: ProducerId, guard: Option<VerificationGuard>) -> bool {
+        guard.is_some() && self.verifications.get(&producer_id).map(|state| state.guard) == guard
+    }
+
+    /// Forgets producers that were silent for `expiration_ms` and have no open transaction, and verifications that old.
     pub(super) fn remove_expired(&mut self, now: WallTime, expiration_ms: i64) {
         self.producers.retain(|_, entry| !is_expired(entry, now, expiration_ms));
+        self.verifications.retain(|_, state| now.0.saturating_sub(state.since) < expiration_ms);
     }
 
     /// Forgets everything, and that the log begins at `offset`: all below was removed at once.

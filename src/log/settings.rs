@@ -57,6 +57,8 @@ pub struct LogSettings {
     pub file_delete_delay_ms: i64,
     /// `producer.id.expiration.ms`: when a silent producer is forgotten.
     pub producer_id_expiration_ms: i64,
+    /// `transaction.partition.verification.enable`: refuse transactional batches whose transaction the coordinator has not confirmed.
+    pub transaction_verification: bool,
     /// `compression.type`: the codec of stored batches; `None` keeps the producer's.
     pub compression: Option<Compression>,
     /// `message.timestamp.type`: whose clock counts.
@@ -117,6 +119,7 @@ impl Default for LogSettings {
             flush_ms: i64::MAX,
             file_delete_delay_ms: 60_000,
             producer_id_expiration_ms: 24 * 3_600_000,
+            transaction_verification: true,
             compression: None,
             timestamp_type: TimestampType::CreateTime,
             timestamp_before_max_ms: i64::MAX,

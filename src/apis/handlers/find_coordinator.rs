@@ -20,10 +20,6 @@ use crate::types::Now;
 const GROUP: i8 = 0;
 const TRANSACTION: i8 = 1;
 
-/// What who wants a transaction is told.
-pub(super) const NO_TRANSACTIONS: &str =
-    "this broker has no transactions: leave transactional.id unset (an idempotent producer needs none)";
-
 /// The address of a coordinator that is not there.
 const NO_NODE: (i32, &str, i32) = (-1, "", -1);
 
@@ -87,7 +83,9 @@ fn find(placement: &Placement, key_type: i8, key: &str) -> ErrorCode {
 
 fn text_of(error: ErrorCode) -> &'static str {
     match error {
-        ErrorCode::TransactionalIdAuthorizationFailed => NO_TRANSACTIONS,
+        ErrorCode::TransactionalIdAuthorizationFailed => {
+            "this broker has no transactions: leave transactional.id unset (an idempotent producer needs none)"
+        }
         ErrorCode::InvalidRequest => "this broker does not coordinate keys of that type",
         _ => "the coordinator is not available",
     }

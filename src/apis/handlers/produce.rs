@@ -10,7 +10,6 @@ use crate::apis::answer_budget::{AnswerBudget, AnswerTooLong};
 use crate::apis::api_request::{ApiRequest, respond};
 use crate::apis::appended::Appended;
 use crate::apis::delayed_produce::{Awaited, DelayedProduce};
-use crate::apis::handlers::find_coordinator::NO_TRANSACTIONS;
 use crate::apis::kafka_apis::KafkaApis;
 use crate::apis::leadership::without_log;
 use crate::apis::partition::Partition;
@@ -271,20 +270,17 @@ fn budget_for_errors(message: &ProduceRequest<'_>) -> Result<AnswerBudget, Answe
 }
 
 /// Looks at the front of every partition's records before anything is appended, as Kafka does to learn whether the request is part of a
-/// transaction: bytes that are no batch at all, and a transaction that nobody may have, are the fault of the whole request.
+/// transaction: bytes that are no batch at all, and a transaction without an id, are the fault of the whole request.
 fn check_first_batches(message: &ProduceRequest<'_>) -> Result<(), (ErrorCode, String)> {
     for data in message.topic_data.iter().flat_map(|topic| &topic.partition_data) {
         let RecordsField::Bytes(records) = data.records else { continue };
         match begins_with_transaction(records) {
-            Ok(false) => {}
-            Ok(true) if zoo::is(Bug::TransactionTaken) => {}
-            Ok(true) => {
-                let reason = match message.transactional_id {
-                    None => "a batch of a transaction needs a transactional id",
-                    Some(_) => NO_TRANSACTIONS,
-                };
-                return Err((ErrorCode::TransactionalIdAuthorizationFailed, reason.to_string()));
+            Ok(true) if message.transactional_id.is_none() && !zoo::is(Bug::TransactionTaken) => {
+                let reason = "a batch of a transaction needs a transactional id".to_string();
+                return Err((ErrorCode::TransactionalIdAuthorizationFailed, reason));
             }
+            Ok(true) => return Ok(()),
+            Ok(false) => {}
             Err(error) => {
                 let reason = format!("the records of partition {} are corrupt: {error}", data.index);
                 return Err((ErrorCode::CorruptMessage, reason));

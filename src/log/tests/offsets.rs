@@ -173,7 +173,8 @@ fn a_validated_batch_is_appended_as_the_validator_left_it() {
     let mut validator = log_validator::LogValidator::default();
     let origin = log_validator::ValidationOrigin::Client;
     let validated = validator.validate(&bytes, &settings.validation(true), origin, at(77)).unwrap();
-    let info = log.append_validated(at(77), &settings, &validated, Durability::Written).unwrap();
+    let context = TransactionContext::default();
+    let info = log.append_validated(at(77), &settings, &validated, Durability::Written, context).unwrap();
     assert_eq!((info.last_offset, info.log_append_time), (Offset(1), Some(WallTime(77))));
     let data = log.read(Offset(0), 1 << 20, FetchIsolation::HighWatermark, true).unwrap();
     assert_eq!(values(&bytes_of(&data)).len(), 2);

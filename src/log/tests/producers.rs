@@ -29,8 +29,13 @@ fn send(log: &UnifiedLog, batch: Bytes) -> Result<AppendInfo, AppendError> {
     log.append(at(1_000), batch, AppendOrigin::Client, WRITTEN)
 }
 
-fn end(log: &UnifiedLog, marker: Bytes) -> Result<AppendInfo, AppendError> {
-    log.append(at(1_000), marker, AppendOrigin::Coordinator, WRITTEN)
+fn end(log: &UnifiedLog, batch: Bytes, version: i16) -> Result<AppendInfo, AppendError> {
+    let transaction = TransactionContext { guard: None, version };
+    log.append_in_transaction(at(1_000), batch, AppendOrigin::Coordinator, WRITTEN, transaction)
+}
+
+fn unverified() -> LogSettings {
+    LogSettings { transaction_verification: false, ..LogSettings::default() }
 }
 
 fn aborted(log: &UnifiedLog, from: i64) -> Vec<(i64, i64)> {
@@ -100,7 +105,7 @@ fn a_newer_epoch_begins_at_zero_and_fences_the_older() {
 
 #[test]
 fn a_coordinator_needs_no_sequence_but_the_right_epoch() {
-    let (_manager, log) = open(&MemoryDisk::new(), LogSettings::default());
+    let (_manager, log) = open(&MemoryDisk::new(), unverified());
     let commit = |epoch| log.append(at(1), batch_of(ONE, epoch, -1, 1, true), AppendOrigin::Coordinator, WRITTEN);
     commit(2).unwrap();
     commit(2).unwrap();
@@ -155,7 +160,7 @@ fn producers_are_rebuilt_from_the_records_when_snapshots_are_missing_or_damaged(
 
 #[test]
 fn a_silent_producer_is_forgotten_unless_its_transaction_is_open() {
-    let settings = LogSettings { producer_id_expiration_ms: 5_000, ..LogSettings::default() };
+    let settings = LogSettings { producer_id_expiration_ms: 5_000, ..unverified() };
     let disk = MemoryDisk::new();
     let (_manager, log) = open(&disk, settings.clone());
     send(&log, sequenced(0, 0, 1)).unwrap();
@@ -172,7 +177,7 @@ fn a_silent_producer_is_forgotten_unless_its_transaction_is_open() {
 
 #[test]
 fn records_of_an_open_transaction_are_not_stable_until_its_marker() {
-    let (_manager, log) = open(&MemoryDisk::new(), LogSettings::default());
+    let (_manager, log) = open(&MemoryDisk::new(), unverified());
     send(&log, sequenced(0, 0, 1)).unwrap();
     send(&log, batch_of(ONE, 0, 0, 2, true)).unwrap();
     send(&log, batch_of(TWO, 0, 0, 1, true)).unwrap();
@@ -180,9 +185,9 @@ fn records_of_an_open_transaction_are_not_stable_until_its_marker() {
     let stable = log.read(Offset(0), 1 << 20, FetchIsolation::TransactionCommitted, true).unwrap();
     assert_eq!(values(&bytes_of(&stable)).len(), 1);
     assert_eq!(log.read(Offset(1), 1 << 20, FetchIsolation::TransactionCommitted, true).unwrap().bytes(), 0);
-    end(&log, marker(ONE, 0, 0, true)).unwrap();
+    end(&log, marker(ONE, 0, 0, true), 0).unwrap();
     assert_eq!(log.last_stable_offset(), Offset(3), "the other transaction is still open");
-    end(&log, marker(TWO, 0, 0, false)).unwrap();
+    end(&log, marker(TWO, 0, 0, false), 0).unwrap();
     assert_eq!(log.last_stable_offset(), Offset(6));
     assert_eq!(aborted(&log, 0), [(2, 3)]);
     assert_eq!(aborted(&log, 6), []);
@@ -192,7 +197,7 @@ fn records_of_an_open_transaction_are_not_stable_until_its_marker() {
 
 #[test]
 fn a_transaction_whose_marker_is_not_on_disk_is_not_stable() {
-    let (_manager, log) = open(&MemoryDisk::new(), LogSettings::default());
+    let (_manager, log) = open(&MemoryDisk::new(), unverified());
     send(&log, batch_of(ONE, 0, 0, 1, true)).unwrap();
     log.append(at(1), marker(ONE, 0, 0, true), AppendOrigin::Coordinator, Durability::Synced).unwrap();
     assert_eq!((log.last_stable_offset(), log.high_watermark()), (Offset(0), Offset(1)));
@@ -205,10 +210,10 @@ fn aborted_and_open_transactions_survive_a_restart_clean_or_not() {
     let one = batch_of(ONE, 0, 0, 1, true).len() as u32;
     for is_clean in [true, false] {
         let disk = MemoryDisk::new();
-        let (manager, log) = open(&disk, LogSettings { segment_bytes: 4 * one, ..LogSettings::default() });
+        let (manager, log) = open(&disk, LogSettings { segment_bytes: 4 * one, ..unverified() });
         for number in 0..6 {
             send(&log, batch_of(ONE, 0, number, 1, true)).unwrap();
-            end(&log, marker(ONE, 0, 0, number % 2 == 0)).unwrap();
+            end(&log, marker(ONE, 0, 0, number % 2 == 0), 0).unwrap();
         }
         send(&log, batch_of(TWO, 0, 0, 1, true)).unwrap();
         let (before, stable) = (aborted(&log, 0), log.last_stable_offset());
@@ -217,26 +222,26 @@ fn aborted_and_open_transactions_survive_a_restart_clean_or_not() {
             manager.shutdown(1).unwrap();
         }
         let restarted = disk.crash(|_, _, bytes| bytes);
-        let (manager, log) = open(&restarted, LogSettings::default());
+        let (manager, log) = open(&restarted, unverified());
         assert_eq!((aborted(&log, 0), log.last_stable_offset()), (before, stable), "clean: {is_clean}");
         manager.shutdown(1).unwrap();
         let indexes = restarted.paths().into_iter().filter(|path| path.ends_with(".txnindex"));
         let bytes: usize = indexes.map(|path| restarted.read(path).unwrap().len()).sum();
         assert_eq!(bytes, 3 * 34, "each aborted transaction is listed once");
         drop(manager);
-        let (_manager, log) = open(&restarted, LogSettings::default());
+        let (_manager, log) = open(&restarted, unverified());
         let all = (0..12).flat_map(|from| aborted(&log, from)).collect::<std::collections::BTreeSet<_>>();
         assert_eq!(all.into_iter().collect::<Vec<_>>(), [(1, 2), (1, 6), (1, 10)]);
         let data = log.read(Offset(12), 1 << 20, FetchIsolation::TransactionCommitted, true).unwrap();
         assert_eq!(data.bytes(), 0);
-        end(&log, marker(TWO, 0, 0, true)).unwrap();
+        end(&log, marker(TWO, 0, 0, true), 0).unwrap();
         assert_eq!(log.last_stable_offset(), Offset(14));
     }
 }
 
 #[test]
 fn a_plain_batch_of_a_producer_in_a_transaction_is_refused() {
-    let (_manager, log) = open(&MemoryDisk::new(), LogSettings::default());
+    let (_manager, log) = open(&MemoryDisk::new(), unverified());
     send(&log, batch_of(ONE, 0, 0, 1, true)).unwrap();
     let result = send(&log, batch_of(ONE, 0, 1, 1, false));
     assert!(matches!(result, Err(AppendError::InvalidTransactionState(_))));
@@ -244,30 +249,75 @@ fn a_plain_batch_of_a_producer_in_a_transaction_is_refused() {
 }
 
 #[test]
-fn an_open_transaction_is_known_with_the_coordinator_that_ended_the_last_also_after_a_reload() {
+fn an_older_coordinator_is_fenced_also_after_a_reload() {
     let disk = MemoryDisk::new();
-    let (manager, log) = open(&disk, LogSettings::default());
+    let (manager, log) = open(&disk, unverified());
     send(&log, batch_of(ONE, 0, 0, 1, true)).unwrap();
-    end(&log, marker(ONE, 0, 5, true)).unwrap();
-    assert_eq!(log.open_transactions(), []);
-    send(&log, batch_of(ONE, 0, 1, 1, true)).unwrap();
-    let open_one = OpenTransaction { producer_id: ONE, epoch: ProducerEpoch(0), coordinator_epoch: 5 };
-    assert_eq!(log.open_transactions(), [open_one]);
+    end(&log, marker(ONE, 0, 5, true), 0).unwrap();
+    assert!(matches!(
+        end(&log, marker(ONE, 0, 4, true), 0),
+        Err(AppendError::CoordinatorFenced { epoch: 4, known: 5 })
+    ));
     manager.shutdown(1).unwrap();
-    let (_manager, log) = open(&disk.crash(|_, synced, _| synced), LogSettings::default());
-    assert_eq!(log.open_transactions(), [open_one]);
+    let (_manager, log) = open(&disk.crash(|_, synced, _| synced), unverified());
+    assert!(matches!(
+        end(&log, marker(ONE, 0, 4, true), 0),
+        Err(AppendError::CoordinatorFenced { epoch: 4, known: 5 })
+    ));
+    end(&log, marker(ONE, 0, 5, true), 0).unwrap();
 }
 
 #[test]
-fn a_marker_needs_an_epoch_that_is_not_older_and_its_retry_is_harmless() {
-    let (_manager, log) = open(&MemoryDisk::new(), LogSettings::default());
+fn a_marker_needs_the_epoch_that_its_transaction_version_asks_for() {
+    let (_manager, log) = open(&MemoryDisk::new(), unverified());
     send(&log, batch_of(ONE, 3, 0, 1, true)).unwrap();
-    assert!(matches!(end(&log, marker(ONE, 2, 0, true)), Err(AppendError::InvalidProducerEpoch { .. })));
-    end(&log, marker(ONE, 4, 0, true)).unwrap();
-    end(&log, marker(ONE, 4, 0, true)).expect("the retry of a marker is harmless");
-    assert!(matches!(end(&log, marker(ONE, 3, 0, true)), Err(AppendError::InvalidProducerEpoch { .. })));
+    assert!(matches!(end(&log, marker(ONE, 2, 0, true), 1), Err(AppendError::InvalidProducerEpoch { .. })));
+    assert!(matches!(
+        end(&log, marker(ONE, 3, 0, true), 2),
+        Err(AppendError::InvalidProducerEpoch { epoch: 3, known: 3 })
+    ));
+    end(&log, marker(ONE, 4, 0, true), 2).unwrap();
+    end(&log, marker(ONE, 4, 0, true), 2).expect("the retry of a marker is harmless");
+    assert!(matches!(end(&log, marker(ONE, 3, 0, true), 2), Err(AppendError::InvalidProducerEpoch { .. })));
     assert!(matches!(send(&log, batch_of(ONE, 4, 1, 1, true)), Err(AppendError::OutOfOrderSequence { .. })));
     send(&log, batch_of(ONE, 4, 0, 1, true)).expect("the raised epoch begins at 0");
+}
+
+#[test]
+fn a_transaction_begins_only_with_the_guard_of_its_verification() {
+    let (_manager, log) = open(&MemoryDisk::new(), LogSettings::default());
+    let verify = |sequence| log.start_verification(at(1), ONE, ProducerEpoch(0), sequence, false);
+    let send = |sequence, guard| {
+        let bytes = batch_of(ONE, 0, sequence, 1, true);
+        let transaction = TransactionContext { guard, version: 1 };
+        log.append_in_transaction(at(1), bytes, AppendOrigin::Client, WRITTEN, transaction)
+    };
+    assert!(matches!(send(0, None), Err(AppendError::InvalidTransactionState(_))));
+    let guard = verify(0);
+    assert_eq!(verify(5), guard, "one verification serves all batches until one is appended");
+    assert!(matches!(send(5, guard), Err(AppendError::OutOfOrderSequence { sequence: 5, last: 0 })), "it overtakes");
+    send(0, guard).unwrap();
+    assert_eq!(verify(1), None, "the transaction is open");
+    send(1, None).unwrap();
+    end(&log, marker(ONE, 0, 0, true), 0).unwrap();
+    assert!(matches!(send(2, guard), Err(AppendError::InvalidTransactionState(_))), "the guard is used up");
+    let next = verify(2);
+    assert_ne!(next, guard);
+    send(2, next).unwrap();
+}
+
+#[test]
+fn a_producer_that_raises_its_epoch_with_every_transaction_begins_at_zero() {
+    let (_manager, log) = open(&MemoryDisk::new(), LogSettings::default());
+    let guard = log.start_verification(at(1), ONE, ProducerEpoch(0), 3, true);
+    let transaction = TransactionContext { guard, version: 2 };
+    let send = |sequence| {
+        let bytes = batch_of(ONE, 0, sequence, 1, true);
+        log.append_in_transaction(at(1), bytes, AppendOrigin::Client, WRITTEN, transaction)
+    };
+    assert!(matches!(send(3), Err(AppendError::OutOfOrderSequence { .. })));
+    log.start_verification(at(1), ONE, ProducerEpoch(0), 0, true);
+    send(0).unwrap();
 }
 
 #[test]
@@ -285,7 +335,7 @@ fn a_retry_after_all_records_were_deleted_and_a_restart_is_appended_again() {
 
 #[test]
 fn a_refused_batch_changes_nothing() {
-    let (_manager, log) = open(&MemoryDisk::new(), LogSettings::default());
+    let (_manager, log) = open(&MemoryDisk::new(), unverified());
     send(&log, batch_of(ONE, 0, 0, 1, true)).unwrap();
     for refused in [batch_of(ONE, 0, 5, 1, true), batch_of(ONE, 0, 1, 1, false)] {
         send(&log, refused).unwrap_err();

@@ -459,7 +459,7 @@ fn every_batch_of_one_append_is_indexed_by_its_last_offset_and_its_start() {
 #[test]
 fn a_segment_rolled_right_at_the_recovery_point_is_recovered_too() {
     let disk = MemoryDisk::new();
-    let settings = LogSettings { segment_ms: 1_000, ..LogSettings::default() };
+    let settings = LogSettings { segment_ms: 1_000, transaction_verification: false, ..LogSettings::default() };
     let (manager, log) = open(&disk, settings.clone());
     let mut builder = RecordBatchBuilder::new().producer(ProducerId(5), ProducerEpoch(0), 0).transactional(true);
     builder.append(1, None, None).unwrap();
