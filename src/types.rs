@@ -6,7 +6,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A point on the monotonic clock, in nanoseconds since an arbitrary start. Never goes back; sessions and timeouts use it.
+/// A point on the monotonic clock, in nanoseconds since an arbitrary start. Never goes back; sessions, timeouts and throttles use it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Instant(pub u64);
 

@@ -6,6 +6,7 @@ use std::io;
 use std::net::SocketAddr;
 
 use super::memory_pool::MemoryPool;
+use super::mute_state::{MuteEvent, MuteState};
 use super::network_receive::{NetworkReceive, Received};
 use super::network_send::{NetworkSend, SendProgress};
 use super::request::RequestTimes;
@@ -65,7 +66,6 @@ pub(crate) struct KafkaChannel<C> {
     pub(crate) peer: SocketAddr,
     pub(crate) local: Option<SocketAddr>,
     pub(crate) last_used: Instant,
-    /// While there is one the channel is muted: no further request is read.
     pub(crate) in_flight: Option<InFlight>,
     /// An edge has come and the socket was not found dry since.
     pub(crate) is_readable: bool,
@@ -78,6 +78,7 @@ pub(crate) struct KafkaChannel<C> {
     pub(crate) wants_writable: bool,
     receive: NetworkReceive,
     send: Option<NetworkSend>,
+    mute: MuteState,
 }
 
 impl<C: Connection> KafkaChannel<C> {
@@ -95,12 +96,13 @@ impl<C: Connection> KafkaChannel<C> {
             wants_writable: false,
             receive: NetworkReceive::default(),
             send: None,
+            mute: MuteState::NotMuted,
         }
     }
 
     /// Whether the Processor may read it now.
     pub(crate) fn may_be_read(&self) -> bool {
-        self.is_readable && (self.in_flight.is_none() || zoo::is(Bug::NoMuteWhileProcessing))
+        self.is_readable && (self.mute == MuteState::NotMuted || zoo::is(Bug::NoMuteWhileProcessing))
     }
 
     /// Reads towards the next frame.
@@ -121,9 +123,36 @@ impl<C: Connection> KafkaChannel<C> {
         Ok(received)
     }
 
-    /// Says that the response of the request in work is done with, which unmutes it.
+    /// Mutes it for a request that was queued. `None` where Kafka calls that illegal.
+    pub(crate) fn request_received(&mut self, in_flight: InFlight) -> Option<()> {
+        if zoo::is(Bug::NoMuteWhileProcessing) {
+            self.in_flight = Some(in_flight);
+            return Some(());
+        }
+        self.mute = self.mute.muted().after(MuteEvent::RequestReceived)?;
+        self.in_flight = Some(in_flight);
+        Some(())
+    }
+
+    /// Starts to throttle it.
+    pub(crate) fn begin_throttle(&mut self) -> Option<()> {
+        self.mute = self.mute.after(MuteEvent::ThrottleStarted)?;
+        Some(())
+    }
+
+    /// Ends the throttle and unmutes it if nothing else holds it.
+    pub(crate) fn end_throttle(&mut self) -> Option<()> {
+        self.mute = self.mute.after(MuteEvent::ThrottleEnded)?.unmuted();
+        Some(())
+    }
+
+    /// Says that the response of the request in work is done with, and unmutes if nothing else holds it.
     pub(crate) fn response_sent(&mut self) -> Option<InFlight> {
-        if zoo::is(Bug::NoMuteWhileProcessing) { self.in_flight } else { self.in_flight.take() }
+        if zoo::is(Bug::NoMuteWhileProcessing) {
+            return self.in_flight;
+        }
+        self.mute = self.mute.after(MuteEvent::ResponseSent)?.unmuted();
+        self.in_flight.take()
     }
 
     /// Begins to send an answer. `None` if one is being sent already.

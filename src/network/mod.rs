@@ -12,6 +12,7 @@ mod idle_queue; // which channel is the longest unused
 mod kafka_channel; // one connection: receive, send, mute state
 mod likely_cause; // what bytes that are no Kafka request probably are
 mod memory_pool; // how many bytes of requests may be held
+mod mute_state; // why a channel is not read
 mod network_receive; // a frame that is coming in
 mod network_send; // an answer that is going out
 mod nonsense_log; // few lines about many strangers

@@ -25,7 +25,7 @@ use super::request_channel::RequestChannel;
 use crate::env::{Clock, Event, Interest, Selector, Step, Token};
 use crate::marks::Mark;
 use crate::metrics::RequestMetrics;
-use crate::types::{Now, ProcessorId};
+use crate::types::{Instant, Now, ProcessorId};
 use crate::zoo::{self, Bug};
 
 /// The buffer through which small frames are read, shared by the channels of a Processor.
@@ -72,6 +72,8 @@ pub struct Processor<S: Selector> {
     refused: Option<Request>,
     /// Channels that know their frame's length and got no memory.
     starved: Vec<Token>,
+    /// Channels that are not read for a while. It waits for quotas: no answer asks for that yet.
+    throttled: Vec<(Instant, Token)>,
     orphans: Vec<Orphan>,
     idle: IdleQueue,
     scratch: Vec<u8>,
@@ -98,6 +100,7 @@ impl<S: Selector> Processor<S> {
             to_read: VecDeque::new(),
             refused: None,
             starved: Vec::new(),
+            throttled: Vec::new(),
             orphans: Vec::new(),
             idle: IdleQueue::new(settings.idle_max),
             scratch: vec![0; SCRATCH_BYTES],
@@ -125,11 +128,12 @@ impl<S: Selector> Processor<S> {
         let mut worked = self.register_new_connections(now);
         worked |= self.take_responses(now);
         worked |= self.take_events(now);
+        worked |= self.end_throttles(now);
         worked |= self.feed_starved();
         worked |= self.read_channels(now);
         worked |= self.close_excess(now);
         worked |= self.close_idle(now);
-        if worked { Step::Worked } else { Step::Idle { until: self.idle.deadline() } }
+        if worked { Step::Worked } else { Step::Idle { until: self.deadline() } }
     }
 
     /// From now on nothing new is read; what is in work is answered.
@@ -140,6 +144,11 @@ impl<S: Selector> Processor<S> {
     /// Whether no request is in work and no answer unwritten.
     pub fn is_drained(&self) -> bool {
         self.refused.is_none() && self.channels.iter().all(|channel| channel.in_flight.is_none())
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        let throttle = self.throttled.iter().map(|(until, _)| *until).min();
+        [throttle, self.idle.deadline()].into_iter().flatten().min()
     }
 
     fn register_new_connections(&mut self, now: Now) -> bool {

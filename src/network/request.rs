@@ -4,6 +4,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 
@@ -109,6 +110,8 @@ pub struct Response {
     pub ticket: Ticket,
     /// What becomes of it.
     pub kind: ResponseKind,
+    /// How long the channel is not read, from now on: never, until there are quotas.
+    pub throttle: Duration,
     /// The stopwatch.
     pub times: RequestTimes,
 }

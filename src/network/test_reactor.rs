@@ -182,6 +182,6 @@ impl Reactor {
 
     pub(super) fn respond(&self, request: &Request, kind: ResponseKind) {
         let times = RequestTimes::default();
-        self.requests.respond(Response { ticket: request.ticket, kind, times }, None);
+        self.requests.respond(Response { ticket: request.ticket, kind, throttle: Duration::ZERO, times }, None);
     }
 }

@@ -3,6 +3,7 @@
 //! It is where `apis` and `network` meet; it must not know what an answer says.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::apis::{Answer, Completion};
 use crate::env::Clock;
@@ -55,6 +56,6 @@ impl Delivery {
             Answer::Later => ResponseKind::Parked { keeps_frame: false },
             Answer::Retry => ResponseKind::Parked { keeps_frame: true },
         };
-        self.requests.respond(Response { ticket, kind, times }, self.own_processor);
+        self.requests.respond(Response { ticket, kind, throttle: Duration::ZERO, times }, self.own_processor);
     }
 }

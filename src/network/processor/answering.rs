@@ -26,7 +26,7 @@ impl<S: Selector> Processor<S> {
     }
 
     fn take_response(&mut self, response: Response, now: Now) {
-        let Response { ticket, kind, times } = response;
+        let Response { ticket, kind, throttle, times } = response;
         let token = token_of(ticket.connection);
         if self.channels.get(token).is_none() {
             return self.bury_orphan(ticket, &kind, times);
@@ -34,12 +34,12 @@ impl<S: Selector> Processor<S> {
         match kind {
             ResponseKind::Parked { keeps_frame } => self.note_parked(token, ticket, times, keeps_frame),
             ResponseKind::NoOp => {
-                if self.note_answered(token, ticket, times) {
+                if self.note_answered(token, ticket, times) && self.begin_throttle(token, throttle, now) {
                     self.finish_response(token, now);
                 }
             }
             ResponseKind::Send(pieces) => {
-                if self.note_answered(token, ticket, times) {
+                if self.note_answered(token, ticket, times) && self.begin_throttle(token, throttle, now) {
                     self.begin_send(token, pieces, now);
                 }
             }
@@ -178,5 +178,32 @@ impl<S: Selector> Processor<S> {
         let points = [received, times.dequeued, times.local_complete, times.response_complete, response_dequeued, over];
         self.shared.metrics.record(in_flight.ticket.api_key, points);
         over.since(received)
+    }
+
+    /// Lets the channel be read only when `throttle` is over. `false` if it may not start, which ends the channel.
+    fn begin_throttle(&mut self, token: Token, throttle: Duration, now: Now) -> bool {
+        if throttle.is_zero() {
+            return true;
+        }
+        let Some(channel) = self.channels.get_mut(token) else { return false };
+        if channel.begin_throttle().is_none() {
+            self.close(token, "a throttle that may not start");
+            return false;
+        }
+        self.throttled.push((now.instant.after(throttle), token));
+        true
+    }
+
+    pub(super) fn end_throttles(&mut self, now: Now) -> bool {
+        let (over, running): (Vec<_>, Vec<_>) = self.throttled.drain(..).partition(|(until, _)| *until <= now.instant);
+        self.throttled = running;
+        for (_, token) in &over {
+            let Some(channel) = self.channels.get_mut(*token) else { continue };
+            match channel.end_throttle() {
+                Some(()) => self.queue_to_read(*token),
+                None => self.close(*token, "a throttle that may not end"),
+            }
+        }
+        !over.is_empty()
     }
 }

@@ -92,6 +92,7 @@ impl<S: Selector> Processor<S> {
         if !zoo::is(Bug::ConnectionCountKept) {
             self.shared.quotas.leave(self.listener.index, channel.peer.ip());
         }
+        self.throttled.retain(|(_, other)| *other != token);
         if let Some(in_flight) = channel.in_flight {
             self.leave_behind(in_flight);
         }

@@ -129,14 +129,17 @@ impl<S: Selector> Processor<S> {
             api_version: header.api_version,
         };
         let received = self.shared.stopwatch.stopwatch();
-        channel.in_flight = Some(InFlight {
+        let in_flight = InFlight {
             ticket,
             stage: Stage::AtHandler,
             frame_bytes: frame.len(),
             received,
             times: Default::default(),
             response_dequeued: received,
-        });
+        };
+        if channel.request_received(in_flight).is_none() {
+            return self.close(token, "a request while another is in work");
+        }
         let listener = Arc::clone(&self.listener);
         let request = Request { ticket, frame, body_at, listener, peer: channel.peer, local: channel.local, received };
         if let Err(refused) = self.shared.requests.offer(self.id, request) {
