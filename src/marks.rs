@@ -127,6 +127,8 @@ marks! {
     SyncTellsOfOthers;
     /// A fetch session has nothing new to tell of a partition.
     SessionSaysNothing;
+    /// A fetch session is put out for another one.
+    SessionPutOut;
     /// A produce with acks=0 is refused, which only the end of its connection tells.
     RefusedSilently;
     /// A produce waits for a sync of a log that goes offline.
@@ -219,6 +221,8 @@ marks! {
     ProducersReplayed;
     /// Producers are learnt from a snapshot.
     ProducersFromSnapshot;
+    /// Only a snapshot tells of an open transaction, and the batch with which it begins is looked for.
+    TransactionSought;
     /// A snapshot of producers cannot be believed, and the one before it is taken.
     SnapshotDamaged;
     /// A start removes a file that was half made, or half removed.
@@ -305,6 +309,10 @@ marks! {
     GroupOutlivesBroker;
     /// A committed offset is too old, and goes.
     OffsetGrownOld;
+    /// Members that have not asked for their parts in time are out.
+    AbsenteesRemoved;
+    /// What a transaction of another broker has committed counts from its end on.
+    TransactionCommits;
     /// A join waits when the broker stops, and is sent elsewhere.
     JoinGivenUp;
 }

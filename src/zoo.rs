@@ -317,6 +317,18 @@ bugs! {
         TimestampsTakenInOrder = "timestamps are taken to rise";
         /// A batch that is older than the first of its segment ends the broker.
         NegativeAgeFatal = "negative age of a segment is fatal";
+        /// A fetch session that nobody uses any more keeps its slot.
+        OldSessionKept = "old fetch session keeps its slot";
+        /// An admin deletes an offset of a topic that a member reads.
+        ReadOffsetDeleted = "offset of what is read is deleted";
+        /// A member that never asks for its part holds up all others.
+        AbsenteeAwaited = "absentee holds up its group";
+        /// Who waits for records of a topic that is deleted waits on.
+        WaitOutlivesTopic = "wait outlives its topic";
+        /// The next page of partitions begins one too late.
+        PageLeaps = "page leaps over a partition";
+        /// A batch of a transaction is taken, although there are none.
+        TransactionTaken = "batch of a transaction is taken";
     }
 }
 

@@ -9,10 +9,11 @@ use std::ops::Range;
 use std::path::Path;
 
 use klamm::env::{Disk, DiskError, OpenMode};
-use klamm::record::RecordBatchBuilder;
+use klamm::record::{RecordBatchBuilder, crc32c};
 use klamm::types::{LeaderEpoch, Offset, ProducerEpoch, ProducerId};
 
 use crate::client::Value;
+use crate::inherited_offsets;
 use crate::sim_disk::SimDisk;
 use crate::world::World;
 
@@ -40,11 +41,22 @@ pub(crate) enum Heritage {
     HollowEnd,
     /// A segment behind the end was deleted, and its file is still there. How far the logs are on the disk was written down.
     Deleted,
+    /// The open transaction lies in an older segment, and only a snapshot of the producers tells of it.
+    Remembered,
+    /// One segment, and committed offsets beside it.
+    Committed,
 }
 
 impl Heritage {
-    pub(crate) const ALL: [Heritage; 5] =
-        [Heritage::Whole, Heritage::Replaced, Heritage::HalfReplaced, Heritage::HollowEnd, Heritage::Deleted];
+    /// Those that need nobody to look for them.
+    pub(crate) const ALL: [Heritage; 6] = [
+        Heritage::Whole,
+        Heritage::Replaced,
+        Heritage::HalfReplaced,
+        Heritage::HollowEnd,
+        Heritage::Deleted,
+        Heritage::Remembered,
+    ];
 
     /// At which offsets there is nothing, and will never be anything.
     pub(crate) fn hollow(self) -> Range<i64> {
@@ -72,6 +84,16 @@ fn write(world: &World, topic: &str, heritage: Heritage) -> Result<(), DiskError
     let (stale_first, stale_open) = (batch(world, STALE_CLIENT, 0..1), batch(world, STALE_CLIENT, 1..RECORDS));
     match heritage {
         Heritage::Whole => segment("00000000000000000000.log", &[&first, &open])?,
+        Heritage::Remembered => {
+            segment("00000000000000000000.log", &[&first, &open])?;
+            segment("00000000000000000003.log", &[])?;
+            segment("00000000000000000003.snapshot", &[&snapshot(world)])?;
+            segment("leader-epoch-checkpoint", &[b"0\n1\n0 0\n"])?;
+        }
+        Heritage::Committed => {
+            segment("00000000000000000000.log", &[&first, &open])?;
+            write_offsets(world, &disk, topic)?;
+        }
         Heritage::Replaced => {
             // Whoever is refused in the midst of it leaves nothing stale without what takes its place.
             segment("00000000000000000000.log.swap", &[&first, &open])?;
@@ -99,7 +121,7 @@ fn write(world: &World, topic: &str, heritage: Heritage) -> Result<(), DiskError
         }
     }
     disk.sync_directory(&folder)?;
-    if heritage == Heritage::Deleted {
+    if matches!(heritage, Heritage::Deleted | Heritage::Remembered) {
         let ends = format!("0\n1\n{topic} 0 {RECORDS}\n");
         write_file(&disk, &root.join("recovery-point-offset-checkpoint"), &[ends.as_bytes()])?;
         write_file(&disk, &root.join("replication-offset-checkpoint"), &[ends.as_bytes()])?;
@@ -107,6 +129,35 @@ fn write(world: &World, topic: &str, heritage: Heritage) -> Result<(), DiskError
         write_file(&disk, &root.join("cleaner-offset-checkpoint"), &[b"0\n0\n"])?;
     }
     [root, Path::new("/")].iter().try_for_each(|directory| disk.sync_directory(directory))
+}
+
+fn write_offsets(world: &World, disk: &SimDisk, topic: &str) -> Result<(), DiskError> {
+    let batches = inherited_offsets::batches(world, topic);
+    let batches: Vec<&[u8]> = batches.iter().map(Vec::as_slice).collect();
+    for partition in 0..inherited_offsets::PARTITIONS {
+        let folder = Path::new("/data").join(format!("{}-{partition}", inherited_offsets::TOPIC));
+        disk.create_directory(&folder)?;
+        write_file(disk, &folder.join("00000000000000000000.log"), &batches)?;
+        disk.sync_directory(&folder)?;
+    }
+    Ok(())
+}
+
+/// The producer whose transaction is open, as a broker writes it down: with its last batch, and where the transaction begins.
+fn snapshot(world: &World) -> Vec<u8> {
+    let (last_sequence, last_offset, offset_delta, coordinator_epoch, first_offset) =
+        (1_i32, 2_i64, 1_i32, -1_i32, 1_i64);
+    let mut entry = 1_i32.to_be_bytes().to_vec();
+    entry.extend(PRODUCER.0.to_be_bytes());
+    entry.extend(0_i16.to_be_bytes());
+    entry.extend(last_sequence.to_be_bytes());
+    entry.extend(last_offset.to_be_bytes());
+    entry.extend(offset_delta.to_be_bytes());
+    entry.extend(world.now().wall.0.to_be_bytes());
+    entry.extend(coordinator_epoch.to_be_bytes());
+    entry.extend(first_offset.to_be_bytes());
+    let version = 1_i16.to_be_bytes();
+    [&version[..], &crc32c(&entry).to_be_bytes(), &entry].concat()
 }
 
 fn write_file(disk: &SimDisk, path: &Path, pieces: &[&[u8]]) -> Result<(), DiskError> {

@@ -37,6 +37,7 @@ mod errno;
 mod flaw;
 mod flight;
 mod heritage; // what another broker has left on the disk
+mod inherited_offsets; // what another broker has left in the topic of committed offsets
 mod inode;
 mod kernel;
 mod ledger;

@@ -13,7 +13,7 @@ use crate::checker::Acks;
 use crate::client::{
     AdminProfile, ConsumerProfile, ContrarianProfile, CrowdProfile, DeleterProfile, EpochTellerProfile,
     ExaminerProfile, GroupMemberProfile, Habits, HoarderProfile, OperatorProfile, ProducerProfile, RenewerProfile,
-    SessionKeeperProfile, SlowReaderProfile, TunerProfile, VanisherProfile,
+    Scene, SessionKeeperProfile, SlowReaderProfile, TunerProfile, VanisherProfile,
 };
 use crate::heritage::Heritage;
 use crate::keyed::{Draw, Site, draw_config};
@@ -54,6 +54,8 @@ const HOARDER: u32 = 191;
 /// The clients that commit offsets, and see them grow old, at the end.
 pub(crate) const AGER: u32 = 206;
 pub(crate) const LAST_AGER: u32 = 207;
+/// The client that plays a scene, at the end.
+pub(crate) const PLAYER: u32 = 208;
 /// The client that looks records up by their time, at the end.
 pub(crate) const LAST_SEEKER: u32 = 203;
 /// The client that looks whether a directory that was removed is offline.
@@ -78,6 +80,8 @@ const EARLY_UPKEEP: [&str; 6] = [
 const DELETED_PARTS: u32 = 200_000;
 /// In how many runs of a million an operator changes the configuration of the broker.
 const OPERATED_PARTS: u32 = 200_000;
+/// In how many runs of a million a scene is played at the end.
+const SCENE_PARTS: u32 = 250_000;
 /// A second listener, for operators, which is protected against limits of all connections.
 const INNER_LISTENER: [&str; 3] = [
     "listeners=PLAINTEXT://10.1.0.1:9092,INNER://10.1.0.1:9093",
@@ -153,6 +157,8 @@ pub(crate) struct Plan {
     pub(crate) heritage: Option<Heritage>,
     /// Committed offsets grow old within the run. No group is about that would lose some before its time: the wall clock may jump.
     pub(crate) ages_offsets: bool,
+    /// What is played at the end.
+    pub(crate) scene: Option<Scene>,
 }
 
 impl Plan {
@@ -198,7 +204,7 @@ impl Plan {
         plan.has_little_memory = self.has_little_memory;
         (plan.examiner, plan.deleter, plan.tuner, plan.renewer) = (None, None, None, None);
         (plan.operator, plan.crowd, plan.session_keeper, plan.epoch_teller) = (None, None, None, None);
-        (plan.contrarian, plan.hoarder, plan.ages_offsets) = (None, None, false);
+        (plan.contrarian, plan.hoarder, plan.ages_offsets, plan.scene) = (None, None, false, None);
         plan.crashes.iter_mut().for_each(|crash| crash.at = Instant(crash.at.0.saturating_add(now.0)));
         plan.chaos_ns = plan.chaos_ns.saturating_add(now.0);
         plan.reduce(&scenario.reduction);
@@ -228,6 +234,7 @@ impl Plan {
         let layout = layout(seed, reduction, has_sound_network, directories, has_operator);
         let has_little_memory = layout.config.get("queued.max.request.bytes").is_some();
         let has_early_upkeep = layout.config.get("log.initial.task.delay.ms").is_some();
+        let scene = scene(draw, &layout, has_operator);
         let has_garbage = has_little_memory || draw.part(2).happens(500_000);
         let garbage = if has_garbage { draw.part(3).between(1, 20) } else { 0 };
         let closes_idle = layout.closes_idle;
@@ -269,6 +276,7 @@ impl Plan {
             descriptors_max: draw.part(7).happens(100_000).then(|| draw.part(8).between(1, 3)),
             heritage: draw.part(14).happens(100_000).then(|| heritage(draw.part(65))),
             ages_offsets: !has_groups && draw.part(62).happens(150_000),
+            scene,
         };
         plan.scale(seed, profile);
         plan.fit_together();
@@ -277,10 +285,15 @@ impl Plan {
 
     /// What one part of a plan means for another.
     fn fit_together(&mut self) {
-        if self.ages_offsets {
-            self.layout.directories.settings.extend(EARLY_AGE.map(str::to_string));
-            self.layout.config = self.layout.directories.config();
+        if self.scene == Some(Scene::Elders) {
+            // Those offsets are to be there, however long the run is.
+            self.ages_offsets = false;
         }
+        self.heritage = self.scene.and_then(Scene::heritage).or(self.heritage);
+        let age: &[&str] = if self.ages_offsets { &EARLY_AGE } else { &[] };
+        let settings = age.iter().chain(self.scene.map_or(&[][..], Scene::settings));
+        self.layout.directories.settings.extend(settings.map(ToString::to_string));
+        self.layout.config = self.layout.directories.config();
         let mut members = std::mem::take(&mut self.members);
         self.tell(&mut members);
         self.members = members;
@@ -311,7 +324,7 @@ impl Plan {
                 (self.deleter, self.tuner, self.renewer) = (None, None, None);
                 (self.crowd, self.session_keeper, self.epoch_teller) = (None, None, None);
                 (self.slow_reader, self.vanisher) = (None, None);
-                (self.contrarian, self.hoarder) = (None, None);
+                (self.contrarian, self.hoarder, self.scene) = (None, None, None);
                 self.garbage
                     .iter_mut()
                     .for_each(|garbage| garbage.attempts = garbage.attempts.min(SHORT_OPERATIONS_MAX));
@@ -388,8 +401,16 @@ impl Plan {
         self.before_final_reading = if has(Simple::QuietEnd) { Ending::Nothing } else { self.before_final_reading };
         self.descriptors_max = self.descriptors_max.filter(|_| !has(Simple::NoLimits));
         self.heritage = self.heritage.filter(|_| !has(Simple::NoLimits));
-        self.ages_offsets &= left(AGER, 1) > 0;
         self.chaos_ns = reduction.chaos_ns_max.map_or(self.chaos_ns, |most| self.chaos_ns.min(most));
+        self.reduce_end(reduction);
+    }
+
+    /// The same for what comes when faults are over. A scene for which another broker must have left something is none without that.
+    fn reduce_end(&mut self, reduction: &Reduction) {
+        self.ages_offsets &= reduction.operations(AGER, 1) > 0;
+        let heritage = self.heritage;
+        let has_its = |scene: &Scene| scene.heritage().is_none_or(|its| heritage == Some(its));
+        self.scene = self.scene.filter(|scene| reduction.operations(PLAYER, 1) > 0 && has_its(scene));
     }
 
     fn habits(&mut self) -> impl Iterator<Item = &mut Habits> {
@@ -441,8 +462,15 @@ impl Plan {
             .chain(contrarian)
             .chain(hoarder);
         let ager = self.ages_offsets.then_some((AGER, 1));
-        at_work.chain(ager).chain(garbage).chain(slow_reader).chain(vanisher).collect()
+        let player = self.scene.map(|_| (PLAYER, 1));
+        at_work.chain(ager).chain(player).chain(garbage).chain(slow_reader).chain(vanisher).collect()
     }
+}
+
+/// What is played at the end, if anything is. Where a connection may end for what others do, no scene comes to its own end.
+fn scene(draw: Draw, layout: &Layout, has_operator: bool) -> Option<Scene> {
+    let is_quiet = !layout.closes_idle && !has_operator;
+    (is_quiet && draw.part(66).happens(SCENE_PARTS)).then(|| one_of(draw.part(67), Scene::ALL))
 }
 
 fn ending(draw: Draw) -> Ending {

@@ -19,14 +19,14 @@ use crate::broker_machine::BrokerMachine;
 use crate::checker::{History, Violation};
 use crate::client::{
     Admin, Ager, Client, Consumer, Contrarian, Crowd, Deleter, EpochTeller, Examiner, Garbage, GroupMember, Hoarder,
-    Operator, Producer, Renewer, Seeker, SessionKeeper, SlowReader, Tuner, Vanisher, Watcher, from_word,
+    Operator, Player, Producer, Renewer, Seeker, SessionKeeper, SlowReader, Tuner, Vanisher, Watcher, from_word,
 };
 use crate::clock_faults::ClockFaults;
 use crate::disk_volumes::Filled;
 use crate::heritage;
 use crate::keyed::{Fired, Site};
 use crate::plan::{
-    AGER, Ending, LAST_AGER, LAST_SEEKER, Plan, WATCHER, last_admin, last_consumer, last_member, last_silent,
+    AGER, Ending, LAST_AGER, LAST_SEEKER, PLAYER, Plan, WATCHER, last_admin, last_consumer, last_member, last_silent,
 };
 use crate::reduction::Simple;
 use crate::scenario::Scenario;
@@ -36,7 +36,7 @@ use crate::story::Cast;
 use crate::trace::{TraceEvent, TraceKind};
 use crate::world::{Crash, World, WorldOptions};
 
-const TOPIC: &str = "events";
+pub(crate) const TOPIC: &str = "events";
 const SECOND: u64 = 1_000_000_000;
 /// No topic has more partitions.
 const PARTITIONS_MAX: i32 = 3;
@@ -343,6 +343,7 @@ impl Run {
         self.finish();
         self.seat("seeker", LAST_SEEKER, Box::new(Seeker::new(LAST_SEEKER, TOPIC)));
         self.finish();
+        self.play_scene();
         self.let_offsets_age();
         self.seat_silent();
         self.finish();
@@ -476,6 +477,14 @@ impl Run {
         if !self.until(limit, is_done) && !self.is_over {
             let is_loop = self.scheduler.steps() >= STEPS_MAX;
             self.stuck(if is_loop { "the run goes round in circles" } else { "the calm phase does not end" });
+        }
+    }
+
+    /// What a workload of chance would not bring about is played.
+    fn play_scene(&mut self) {
+        if let Some(scene) = self.plan.scene.filter(|_| !self.is_over) {
+            self.seat("player", PLAYER, Box::new(Player::new(PLAYER, scene)));
+            self.finish();
         }
     }
 

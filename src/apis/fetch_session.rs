@@ -274,6 +274,7 @@ impl FetchSessionCache {
         let smaller = smallest.filter(|(_, session)| session.order.len() < partitions);
         match self.stalest(now).or(smaller.map(|(session_id, _)| *session_id)) {
             Some(session_id) => {
+                Mark::SessionPutOut.reached();
                 self.remove(session_id);
                 true
             }
@@ -284,7 +285,8 @@ impl FetchSessionCache {
     /// The session unused the longest, if that was long ago.
     fn stalest(&self, now: Instant) -> Option<i32> {
         let (session_id, oldest) = self.sessions.iter().min_by_key(|(_, session)| session.last_used)?;
-        (oldest.last_used.after(EVICTION_AFTER) <= now).then_some(*session_id)
+        let is_old = oldest.last_used.after(EVICTION_AFTER) <= now && !zoo::is(Bug::OldSessionKept);
+        is_old.then_some(*session_id)
     }
 
     fn remove(&mut self, session_id: i32) {

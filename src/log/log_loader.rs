@@ -353,6 +353,7 @@ fn find_place(segments: &mut Segments, offset: Offset) -> Result<LogOffsetMetada
     let Some((base, segment)) = segments.range_mut(..=offset).next_back() else {
         return Ok(LogOffsetMetadata { offset, ..LogOffsetMetadata::default() });
     };
+    Mark::TransactionSought.reached();
     let start = segment.position_before(offset)?;
     let (file, bytes) = (segment.file()?, segment.bytes());
     let mut scanner = BatchScanner::new(&*file, start, bytes, LOOKUP_CHUNK_BYTES);

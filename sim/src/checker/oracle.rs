@@ -32,8 +32,8 @@ checks! {
     PartitionsGone, FormerTopicServed, FormerRecord, RenewedLost, SessionOtherwise, ForgottenTold,
     DivergenceOtherwise, RefusedOtherwise, RefusedKept, AcceptedLost, RefusalUnheard, AbortedTold, NotDone,
     Unmentioned, UnaskedAnswer, AnswerOutOfOrder, ReadAhead, ConnectionKept, ClosedWithoutCause, HeldForNobody,
-    NonsenseHeard, Unanswered, LimitPassed, UnreadableAnswer, NotAsReference, DoesNotStart, DoesNotStop,
-    StopsInTheMiddle, Panicked, Stuck,
+    NonsenseHeard, Unanswered, LimitPassed, UnreadableAnswer, SceneOtherwise, NotAsReference, DoesNotStart,
+    DoesNotStop, StopsInTheMiddle, Panicked, Stuck,
 }
 
 macro_rules! excuses {

@@ -202,6 +202,8 @@ pub enum Violation {
     LimitPassed { key: &'static str, limit: u64, found: u64 },
     #[error("N9: client {client} got an answer that cannot be read")]
     UnreadableAnswer { client: u32 },
+    #[error("D3: the scene of {scene} goes otherwise: {found}")]
+    SceneOtherwise { scene: &'static str, found: String },
     #[error("D2: {api} version {version} is not answered as by the reference broker: {difference}")]
     NotAsReference { api: &'static str, version: i16, difference: String },
     #[error("S1: the broker does not start again: {reason}")]
@@ -222,6 +224,7 @@ impl Violation {
         let said = self.to_string();
         let invariant = said.split(':').next().unwrap_or_default();
         match self {
+            Violation::SceneOtherwise { scene, found } => format!("{invariant}: {scene}: {}", without_numbers(found)),
             Violation::NotAsReference { api, .. } => format!("{invariant}: {api}"),
             Violation::Stuck { reason, .. } => format!("{invariant}: {reason}"),
             Violation::Panicked { message, place } => {

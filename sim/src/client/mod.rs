@@ -19,6 +19,7 @@ mod habits; // how a client treats its connection
 mod hoarder; // writes more than may be kept
 mod link; // a connection at a time, made anew when it is gone
 mod operator; // changes the configuration of the broker
+mod player; // plays a scene at the end
 mod questions; // what an examiner asks
 mod producer; // writes values that tell who wrote them
 mod renewer; // makes a topic anew under its name
@@ -47,6 +48,7 @@ pub(crate) use group_member::{GroupMember, GroupMemberProfile};
 pub(crate) use habits::Habits;
 pub(crate) use hoarder::{Hoarder, HoarderProfile};
 pub(crate) use operator::{Operator, OperatorProfile};
+pub(crate) use player::{Player, Scene};
 pub(crate) use producer::{Producer, ProducerProfile};
 pub(crate) use renewer::{Renewer, RenewerProfile};
 pub(crate) use seeker::Seeker;

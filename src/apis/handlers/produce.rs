@@ -275,7 +275,7 @@ fn check_first_batches(message: &ProduceRequest<'_>) -> Result<(), (ErrorCode, S
     for data in message.topic_data.iter().flat_map(|topic| &topic.partition_data) {
         let RecordsField::Bytes(records) = data.records else { continue };
         match begins_with_transaction(records) {
-            Ok(true) if message.transactional_id.is_none() => {
+            Ok(true) if message.transactional_id.is_none() && !zoo::is(Bug::TransactionTaken) => {
                 let reason = "a batch of a transaction needs a transactional id".to_string();
                 return Err((ErrorCode::TransactionalIdAuthorizationFailed, reason));
             }

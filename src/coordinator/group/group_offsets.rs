@@ -256,7 +256,8 @@ impl GroupCoordinator {
         let mut topics = Vec::with_capacity(request.topics.len());
         for (name, partitions) in &request.topics {
             let name: Arc<str> = Arc::from(*name);
-            let error = if group.is_subscribed_to(&name) { ErrorCode::GroupSubscribedToTopic } else { ErrorCode::None };
+            let is_read = group.is_subscribed_to(&name) && !zoo::is(Bug::ReadOffsetDeleted);
+            let error = if is_read { ErrorCode::GroupSubscribedToTopic } else { ErrorCode::None };
             for partition in partitions.iter().filter(|_| error == ErrorCode::None) {
                 let offsets = self.durable.offsets();
                 let exists = offsets.get(&group.group_id, &name, *partition).is_some()

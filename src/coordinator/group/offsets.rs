@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use crate::marks::Mark;
 use crate::types::{LeaderEpoch, Offset, PartitionIndex, ProducerId, TopicId, WallTime};
 
 /// A committed offset: `OffsetCommitValue`.
@@ -161,6 +162,7 @@ impl Offsets {
                 for (partition, stored) in partitions {
                     let current = self.stored(&group_id, &topic, partition);
                     if current.is_none_or(|current| current.record_offset < stored.record_offset) {
+                        Mark::TransactionCommits.reached();
                         self.put(ProducerId::NONE, &group_id, &topic, partition, stored);
                     }
                 }

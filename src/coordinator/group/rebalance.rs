@@ -212,9 +212,10 @@ impl Turn<'_> {
     /// The time for SyncGroup is up: who has not sent one is out.
     pub(super) fn sync_timed_out(&mut self, group: &mut ClassicGroup) {
         let is_awaited = matches!(group.state(), GroupState::CompletingRebalance | GroupState::Stable);
-        if !is_awaited || group.pending_syncs.is_empty() {
+        if !is_awaited || group.pending_syncs.is_empty() || zoo::is(Bug::AbsenteeAwaited) {
             return;
         }
+        Mark::AbsenteesRemoved.reached();
         for member_id in std::mem::take(&mut group.pending_syncs) {
             self.remove_member(group, &member_id);
         }

@@ -78,13 +78,6 @@ pub struct MemberMetadata {
 }
 
 impl GroupRecord {
-    /// The group that the record is about.
-    pub fn group_id(&self) -> &Arc<str> {
-        match self {
-            GroupRecord::OffsetCommit { group_id, .. } | GroupRecord::GroupMetadata { group_id, .. } => group_id,
-        }
-    }
-
     /// The key's bytes in the log.
     pub fn encode_key(&self) -> Vec<u8> {
         match self {
@@ -309,7 +302,8 @@ mod tests {
         for (key, value) in written.map(|(key, value)| (bytes(key), bytes(&value.replace(char::is_whitespace, "")))) {
             let record = GroupRecord::decode(&key, Some(&value)).unwrap();
             assert_eq!((record.encode_key(), record.encode_value()), (key, Some(value)));
-            assert_eq!(record.group_id().as_ref(), "gold");
+            let (GroupRecord::OffsetCommit { group_id, .. } | GroupRecord::GroupMetadata { group_id, .. }) = &record;
+            assert_eq!(group_id.as_ref(), "gold");
         }
     }
 }

@@ -1,0 +1,207 @@
+//! A client that plays a scene when faults are over: several connections, every question and every answer as it must be, and time between them.
+//!
+//! What a workload of chance brings about too seldom, or what nobody could judge in the midst of it, has its scene here. It must not know what a scene is about.
+
+mod groups; // what scenes about groups share
+mod stage; // what a scene has to do with the broker
+mod topics; // what scenes about topics share
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll, Waker};
+
+use klamm::types::Instant;
+
+use self::stage::{Answer, Otherwise, Played, Prompter, Stage};
+use super::connection::{earlier, later};
+use super::{Client, ClientConnection, ClientContext, ConnectionNews};
+use crate::checker::Violation;
+use crate::heritage::Heritage;
+
+/// A rest of a scene is slept in parts, so that nobody takes it for a wait in vain.
+const NAP_NS_MAX: u64 = 10_000_000_000;
+
+macro_rules! scenes {
+    ($($(#[doc = $sentence:literal])+ $variant:ident = $module:ident [$($setting:literal),*];)*) => {
+        $(mod $module;)*
+
+        /// A scene.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub(crate) enum Scene {
+            $($(#[doc = $sentence])+ $variant,)*
+        }
+
+        impl Scene {
+            pub(crate) const ALL: &[Scene] = &[$(Scene::$variant,)*];
+
+            /// Its name.
+            fn name(self) -> &'static str {
+                match self {
+                    $(Scene::$variant => stringify!($module),)*
+                }
+            }
+
+            /// What the broker must be set to.
+            pub(crate) fn settings(self) -> &'static [&'static str] {
+                match self {
+                    $(Scene::$variant => &[$($setting),*],)*
+                }
+            }
+
+            fn begin(self, stage: Stage) -> Pin<Box<dyn Future<Output = Played>>> {
+                match self {
+                    $(Scene::$variant => Box::pin($module::play(stage)),)*
+                }
+            }
+        }
+    };
+}
+
+scenes! {
+    /// Two consumers agree on a protocol, and an admin deletes offsets of theirs.
+    Assembly = assembly ["group.max.size=100"];
+    /// Members are late, come again under another id, or do not come at all.
+    Absentees = absentees ["group.max.size=100"];
+    /// A topic is deleted while others read it, write to it, and commit offsets of it.
+    Departures = departures [];
+    /// Batches are compressed as their topic says.
+    Codecs = codecs [];
+    /// The cluster and its topics are asked about in every way.
+    Inquiries = inquiries ["advertised.listeners=PLAINTEXT://broker.example:9092"];
+    /// The topic of committed offsets is deleted while members wait.
+    Orphans = orphans ["group.max.size=100"];
+    /// Another broker has left committed offsets.
+    Elders = elders [];
+    /// What no client may have is refused.
+    Refusals = refusals ["max.connections.per.ip.overrides=10.0.0.208:5"];
+    /// Fetch sessions are put out for others.
+    Evictions = evictions ["max.incremental.fetch.session.cache.slots=2"];
+}
+
+impl Scene {
+    /// What another broker must have left.
+    pub(crate) fn heritage(self) -> Option<Heritage> {
+        match self {
+            Scene::Elders => Some(Heritage::Committed),
+            _ => None,
+        }
+    }
+}
+
+/// The client.
+pub(crate) struct Player {
+    client: u32,
+    scene: Scene,
+    /// There is none before the first step.
+    play: Option<Pin<Box<dyn Future<Output = Played>>>>,
+    prompter: Rc<RefCell<Prompter>>,
+    connections: BTreeMap<usize, ClientConnection>,
+    attempts: u32,
+    is_done: bool,
+}
+
+impl Player {
+    pub(crate) fn new(client: u32, scene: Scene) -> Player {
+        Player {
+            client,
+            scene,
+            play: None,
+            prompter: Rc::default(),
+            connections: BTreeMap::new(),
+            attempts: 0,
+            is_done: false,
+        }
+    }
+
+    /// Takes what the connections bring. `false` if one is over: what was to come of the scene nobody knows.
+    fn listen(&mut self, context: &mut ClientContext<'_>) -> bool {
+        for (role, connection) in &mut self.connections {
+            loop {
+                match connection.pump(context) {
+                    ConnectionNews::Answer(_, _, version, body) => {
+                        let mut prompter = self.prompter.borrow_mut();
+                        prompter.heard.entry(*role).or_default().push_back(Answer { version, body });
+                    }
+                    ConnectionNews::Nothing => break,
+                    ConnectionNews::Over => return false,
+                }
+            }
+        }
+        true
+    }
+
+    /// Lets the scene go on, and says whether it is over.
+    fn go_on(&mut self, context: &mut ClientContext<'_>) -> bool {
+        let now = context.world.now();
+        {
+            let mut prompter = self.prompter.borrow_mut();
+            (prompter.now, prompter.wall_ms) = (now.instant, now.wall.0);
+            prompter.is_sound = context.is_machine_sound;
+            prompter.rests_until = prompter.rests_until.filter(|until| *until > now.instant);
+        }
+        let play = self.play.get_or_insert_with(|| self.scene.begin(Stage::new(Rc::clone(&self.prompter))));
+        match play.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Pending => false,
+            Poll::Ready(Ok(())) => true,
+            Poll::Ready(Err(Otherwise(found))) => {
+                context.history.violate(Violation::SceneOtherwise { scene: self.scene.name(), found });
+                true
+            }
+        }
+    }
+
+    /// Does what the scene wants done, and says whether there was anything.
+    fn act(&mut self, context: &mut ClientContext<'_>) -> bool {
+        let (asked, gone) = {
+            let mut prompter = self.prompter.borrow_mut();
+            (std::mem::take(&mut prompter.asked), std::mem::take(&mut prompter.gone))
+        };
+        let has_acted = !asked.is_empty();
+        // Who leaves and asks again comes on another connection.
+        self.connections.retain(|role, _| !gone.contains(role));
+        for asked in asked {
+            let connection = self.connections.entry(asked.role).or_insert_with(|| {
+                self.attempts += 1;
+                ClientConnection::open(self.client, self.attempts, context)
+            });
+            asked.send(context, connection);
+        }
+        has_acted
+    }
+}
+
+impl Client for Player {
+    fn step(&mut self, context: &mut ClientContext<'_>) -> Option<Instant> {
+        while !self.is_done {
+            self.is_done = !self.listen(context) || self.go_on(context);
+            if self.is_done || !self.act(context) {
+                break;
+            }
+        }
+        if self.is_done {
+            self.play = None;
+            self.connections.clear();
+            return None;
+        }
+        let rests_until = self.prompter.borrow().rests_until;
+        earlier(rests_until, rests_until.map(|_| later(context, NAP_NS_MAX)))
+    }
+
+    fn is_done(&self) -> bool {
+        self.is_done
+    }
+
+    fn waits_since(&self) -> Option<Instant> {
+        self.connections.values().filter_map(ClientConnection::waits_since).min()
+    }
+
+    fn waits_for(&self) -> String {
+        let waits =
+            |(role, connection): (&usize, &ClientConnection)| connection.waits_since().map(|_| role.to_string());
+        let roles: Vec<String> = self.connections.iter().filter_map(waits).collect();
+        format!("player {} is in the midst of {}, and waits as {}", self.client, self.scene.name(), roles.join(", "))
+    }
+}

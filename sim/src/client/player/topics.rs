@@ -1,0 +1,114 @@
+//! What scenes about topics share: a topic that is there and led, records that are written to it, and records that are read.
+//!
+//! It must not know what a scene does with them.
+
+use klamm::error_code::ErrorCode;
+use klamm::protocol::messages::create_topics::{CreatableTopic, CreatableTopicConfig, CreateTopicsRequest};
+use klamm::protocol::messages::delete_topics::{DeleteTopicState, DeleteTopicsRequest, DeleteTopicsResponse};
+use klamm::protocol::messages::metadata::{MetadataRequest, MetadataRequestTopic, MetadataResponse};
+use klamm::protocol::messages::produce::{PartitionProduceData, ProduceRequest, ProduceResponse, TopicProduceData};
+use klamm::protocol::{ApiKey, RecordsField};
+use klamm::record::RecordBatchBuilder;
+use klamm::types::TopicId;
+
+use super::stage::{Answer, Otherwise, Played, Stage, same, told};
+use crate::client::versions::ANY;
+
+/// Who does what is not the scene's matter.
+const STAGE_HAND: usize = 100;
+const TIMEOUT_MS: i32 = 30_000;
+/// The versions of Metadata that tell the id of a topic.
+const TELLS_ID: std::ops::RangeInclusive<i16> = 10..=i16::MAX;
+/// The versions of Produce and Fetch that name topics by their names.
+pub(super) const BY_NAME: std::ops::RangeInclusive<i16> = 0..=12;
+/// What has no log yet is tried again every second.
+const LOOKS_MAX: u32 = 50;
+const LOOK_MS: u64 = 200;
+
+/// Makes a topic, and waits until all its partitions are led.
+pub(super) async fn create(stage: &Stage, name: &'static str, num_partitions: i32) -> Played<TopicId> {
+    create_with(stage, name, num_partitions, None).await
+}
+
+/// The same with a configuration: a key and its value.
+pub(super) async fn create_with(
+    stage: &Stage,
+    name: &'static str,
+    num_partitions: i32,
+    config: Option<(&'static str, &'static str)>,
+) -> Played<TopicId> {
+    let answer = stage.call(STAGE_HAND, ApiKey::CreateTopics, ANY, move |question| {
+        let configs = config.map(|(name, value)| CreatableTopicConfig { name, value: Some(value) });
+        let configs = configs.into_iter().collect();
+        let topic = CreatableTopic { name, num_partitions, replication_factor: 1, configs, ..Default::default() };
+        question.put(&CreateTopicsRequest { topics: vec![topic], timeout_ms: TIMEOUT_MS, ..Default::default() });
+    });
+    drop(answer.await);
+    for _ in 0..LOOKS_MAX {
+        if let Some(topic_id) = look(stage, name, num_partitions).await? {
+            stage.leave(STAGE_HAND);
+            return Ok(topic_id);
+        }
+        stage.rest(LOOK_MS).await;
+    }
+    Err(Otherwise(format!("topic {name} is not there")))
+}
+
+/// The id of a topic whose partitions are all led.
+async fn look(stage: &Stage, name: &'static str, partitions: i32) -> Played<Option<TopicId>> {
+    let answer = stage.call(STAGE_HAND, ApiKey::Metadata, TELLS_ID, move |question| {
+        let topics = Some(vec![MetadataRequestTopic { name: Some(name), ..Default::default() }]);
+        question.put(&MetadataRequest { topics, allow_auto_topic_creation: false, ..Default::default() });
+    });
+    let answer = answer.await;
+    let response = answer.read::<MetadataResponse<'_>>()?;
+    let topic = response.topics.iter().find(|topic| topic.name == Some(name) && topic.error_code == 0);
+    let led = topic.map(|topic| topic.partitions.iter().filter(|partition| partition.error_code == 0).count());
+    let are_led = led.is_some_and(|led| i32::try_from(led) == Ok(partitions));
+    Ok(topic.filter(|_| are_led).map(|topic| topic.topic_id))
+}
+
+/// Asks for a topic to be deleted.
+pub(super) fn ask_delete(stage: &Stage, name: &'static str) {
+    stage.ask(STAGE_HAND, ApiKey::DeleteTopics, ANY, move |question| {
+        let topics = vec![DeleteTopicState { name: Some(name), ..Default::default() }];
+        question.put(&DeleteTopicsRequest { topics, topic_names: vec![name], timeout_ms: TIMEOUT_MS });
+    });
+}
+
+/// It is deleted.
+pub(super) async fn hear_deleted(stage: &Stage) -> Played {
+    let answer = stage.hear(STAGE_HAND).await;
+    stage.leave(STAGE_HAND);
+    let response = answer.read::<DeleteTopicsResponse<'_>>()?;
+    let error = response.responses.first().map_or(-1, |topic| topic.error_code);
+    told("the deletion of a topic", error, ErrorCode::None)
+}
+
+/// Asks for a batch of one record with this value to be appended to the first partition.
+pub(super) fn ask_produce(stage: &Stage, role: usize, name: &'static str, acks: i16, value: Vec<u8>) {
+    let timestamp = stage.wall_ms();
+    stage.ask(role, ApiKey::Produce, BY_NAME, move |question| {
+        let mut builder = RecordBatchBuilder::new();
+        builder.append(timestamp, None, Some(&value)).expect("a batch of the scene can be built");
+        let bytes = builder.build().expect("a batch of the scene can be built");
+        let partition_data = vec![PartitionProduceData { index: 0, records: RecordsField::Bytes(&bytes) }];
+        let topic_data = vec![TopicProduceData { name, partition_data, ..Default::default() }];
+        let request = ProduceRequest { acks, timeout_ms: TIMEOUT_MS, topic_data, ..Default::default() };
+        if acks == 0 { question.put_unanswered(&request) } else { question.put(&request) }
+    });
+}
+
+/// The error and the base offset of the only partition of a produce.
+pub(super) fn produced(answer: &Answer) -> Played<(ErrorCode, i64)> {
+    let response = answer.read::<ProduceResponse<'_>>()?;
+    let outcome = response.responses.first().and_then(|topic| topic.partition_responses.first());
+    let outcome = outcome.map(|outcome| (ErrorCode::from_code(outcome.error_code), outcome.base_offset));
+    outcome.ok_or_else(|| Otherwise("a produce is answered without its partition".to_string()))
+}
+
+/// Appends a record, which must be taken at this offset.
+pub(super) async fn produce(stage: &Stage, role: usize, name: &'static str, value: &[u8], offset: i64) -> Played {
+    ask_produce(stage, role, name, -1, value.to_vec());
+    same("a produce", produced(&stage.hear(role).await)?, (ErrorCode::None, offset))
+}
