@@ -294,6 +294,10 @@ impl Plan {
         let settings = age.iter().chain(self.scene.map_or(&[][..], Scene::settings));
         self.layout.directories.settings.extend(settings.map(ToString::to_string));
         self.layout.config = self.layout.directories.config();
+        if let Some(examiner) = &mut self.examiner {
+            let mut settings = self.layout.directories.settings.iter();
+            examiner.is_told_another_address = settings.any(|setting| setting.starts_with("advertised.listeners="));
+        }
         let mut members = std::mem::take(&mut self.members);
         self.tell(&mut members);
         self.members = members;
@@ -665,7 +669,8 @@ fn vanisher(draw: Draw, is_expired: bool) -> VanisherProfile {
 }
 
 fn examiner(draw: Draw) -> ExaminerProfile {
-    ExaminerProfile { client: EXAMINER, questions: u32::try_from(draw.between(20, 100)).unwrap_or(20) }
+    let questions = u32::try_from(draw.between(20, 100)).unwrap_or(20);
+    ExaminerProfile { client: EXAMINER, questions, is_told_another_address: false }
 }
 
 fn consumer(seed: u64, client: u32, reads_zstd: bool) -> ConsumerProfile {

@@ -3,7 +3,7 @@
 //! It must not know who wrote what; the history compares. When a partition has a new leader epoch it reads from the start again: what it
 //! had read may be gone (KIP-320).
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use klamm::error_code::ErrorCode;
 use klamm::protocol::messages::fetch::{FetchPartition, FetchRequest, FetchResponse, FetchTopic, PartitionData};
@@ -311,14 +311,15 @@ impl Consumer {
         is_right
     }
 
-    /// A session is silent about a partition of which there is nothing new. A log may end behind its last record: who has read that has read all.
+    /// A session is silent about a partition of which there is nothing new, and about one for whose records there was no room beside others. A log may end behind
+    /// its last record: who has read that, and hears nothing of any partition, has read all.
     fn note_silence(&mut self, context: &mut ClientContext<'_>, response: &FetchResponse<'_>) {
-        let told: BTreeSet<i32> =
-            response.responses.iter().flat_map(|topic| &topic.partitions).map(|data| data.partition_index).collect();
-        for (partition, position) in self.positions.iter_mut().filter(|(partition, _)| !told.contains(partition)) {
+        if !context.is_calm || response.responses.iter().any(|topic| !topic.partitions.is_empty()) {
+            return;
+        }
+        for (partition, position) in &mut self.positions {
             let offsets = position.offset..position.high_watermark;
-            position.at_end |=
-                context.is_calm && !offsets.is_empty() && context.history.excuses_gap(*partition, offsets);
+            position.at_end |= !offsets.is_empty() && context.history.excuses_gap(*partition, offsets);
         }
     }
 

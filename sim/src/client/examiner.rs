@@ -18,6 +18,8 @@ use crate::reference::{ReferenceBroker, encoded};
 pub(crate) struct ExaminerProfile {
     pub(crate) client: u32,
     pub(crate) questions: u32,
+    /// The broker is set up to name another address than the one at which it is reached.
+    pub(crate) is_told_another_address: bool,
 }
 
 /// A request that has no answer yet.
@@ -98,7 +100,9 @@ impl Dialogue for Examiner {
 
     fn take_answer(&mut self, context: &mut ClientContext<'_>, _: i16, body: &[u8]) -> Result<(), DecodeError> {
         let Some(Asked { api_key, version, body: request }) = self.asked.take() else { return Ok(()) };
-        self.reference.node.reached_at(context.broker);
+        if !self.profile.is_told_another_address {
+            self.reference.node.reached_at(context.broker);
+        }
         if let Err(difference) = self.reference.judge((api_key, version), &request, body) {
             context.history.violate(Violation::NotAsReference { api: api_key.name(), version, difference });
         }

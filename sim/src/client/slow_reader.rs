@@ -42,6 +42,9 @@ pub(crate) struct SlowReader {
     attempt: u32,
     rounds_left: u32,
     sleeps_until: Instant,
+    /// How far the broker had come with this connection when it last came farther, and when that was.
+    heard: Option<(u64, u64)>,
+    heard_at: Instant,
     is_done: bool,
 }
 
@@ -55,6 +58,8 @@ impl SlowReader {
             attempt: 0,
             rounds_left: profile.rounds,
             sleeps_until: Instant(0),
+            heard: None,
+            heard_at: Instant(0),
             is_done: false,
         }
     }
@@ -160,7 +165,9 @@ impl Client for SlowReader {
     }
 
     fn waits_since(&self) -> Option<Instant> {
-        self.connection.as_ref().filter(|_| !self.is_done).and_then(ClientConnection::waits_since)
+        // Where the buffers on the way are small, many answers take long, and the broker is not to blame.
+        let oldest = self.connection.as_ref().filter(|_| !self.is_done).and_then(ClientConnection::waits_since);
+        oldest.map(|since| since.max(self.heard_at))
     }
 
     fn waits_for(&self) -> String {
@@ -179,7 +186,12 @@ impl SlowReader {
             self.begin(context);
         }
         let bytes_max = if self.profile.stops_reading { 0 } else { usize::MAX };
-        if !self.read(context, bytes_max) {
+        let sent = self.connection.as_ref().map(ClientConnection::progress);
+        if sent != self.heard {
+            (self.heard, self.heard_at) = (sent, context.now());
+        }
+        let goes_on = self.read(context, bytes_max);
+        if !goes_on {
             self.connection = None;
             self.is_done = true;
         }
