@@ -21,6 +21,9 @@ const BY_NAME: std::ops::RangeInclusive<i16> = 0..=12;
 /// Topics in a question, none of which is there: the answer is as long as the question.
 const TOPICS_MAX: u64 = 800;
 
+/// Where a few bytes fit into the buffers on the way, nobody waits for the last of many answers.
+const LAST_READS_MAX: u32 = 20_000;
+
 /// What one slow reader is like in one run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SlowReaderProfile {
@@ -45,6 +48,8 @@ pub(crate) struct SlowReader {
     /// How far the broker had come with this connection when it last came farther, and when that was.
     heard: Option<(u64, u64)>,
     heard_at: Instant,
+    /// How often it has read since faults are over.
+    last_reads: u32,
     is_done: bool,
 }
 
@@ -60,6 +65,7 @@ impl SlowReader {
             sleeps_until: Instant(0),
             heard: None,
             heard_at: Instant(0),
+            last_reads: 0,
             is_done: false,
         }
     }
@@ -190,7 +196,8 @@ impl SlowReader {
         if sent != self.heard {
             (self.heard, self.heard_at) = (sent, context.now());
         }
-        let goes_on = self.read(context, bytes_max);
+        self.last_reads = self.last_reads.saturating_add(1);
+        let goes_on = self.read(context, bytes_max) && self.last_reads <= LAST_READS_MAX;
         if !goes_on {
             self.connection = None;
             self.is_done = true;
