@@ -15,7 +15,7 @@ use klamm::protocol::messages::offset_for_leader_epoch::{
     OffsetForLeaderEpochRequest, OffsetForLeaderEpochResponse, OffsetForLeaderPartition, OffsetForLeaderTopic,
 };
 use klamm::protocol::{ApiKey, Decoder, Message, RecordsField};
-use klamm::record::{BatchIterator, Decompressor};
+use klamm::record::{BatchIterator, Decompressor, RecordBatch};
 use klamm::types::{Instant, TopicId};
 
 use super::link::{Link, LinkNews, Next};
@@ -86,6 +86,18 @@ struct Position {
     at_end: bool,
     high_watermark: i64,
     log_start: i64,
+}
+
+impl Position {
+    /// Goes on behind the mark of an ended transaction, if it is the next batch.
+    fn pass_marker(&mut self, context: &mut ClientContext<'_>, partition: i32, losses: u32, batch: &RecordBatch<'_>) {
+        let base = batch.base_offset().0;
+        if base == self.offset || context.history.excuses_gap(partition, self.offset..base) {
+            context.history.marked(partition, base, batch.max_timestamp());
+            self.offset = batch.next_offset().0;
+            (self.read_in_epoch, self.losses) = (batch.partition_leader_epoch().0, losses);
+        }
+    }
 }
 
 /// A consumer.
@@ -463,14 +475,8 @@ impl Consumer {
                 return true;
             }
             if batch.is_control_batch() {
-                // Only where a transaction ended.
-                let base = batch.base_offset().0;
-                if base == position.offset || context.history.excuses_gap(partition, position.offset..base) {
-                    context.history.marked(partition, batch.base_offset().0, batch.max_timestamp());
-                    position.offset = batch.next_offset().0;
-                    (position.read_in_epoch, position.losses) =
-                        (batch.partition_leader_epoch().0, self.era_when_asked.losses);
-                }
+                let losses = self.era_when_asked.losses;
+                position.pass_marker(context, partition, losses, &batch);
                 continue;
             }
             let Ok(body) = batch.decompressed_body(&mut self.decompressor, BODY_BYTES_MAX) else { return false };
