@@ -323,8 +323,10 @@ impl Run {
     fn judge(&mut self) -> RunReport {
         if let Some(heritage) = self.plan.heritage {
             let left = heritage::leave(&self.world, TOPIC, heritage);
+            if !left.is_empty() {
+                self.history.left_hollow(heritage.hollow());
+            }
             left.into_iter().for_each(|(offset, value)| self.history.left(value, offset));
-            self.history.left_hollow(heritage.hollow());
         }
         self.start();
         self.go_through_chaos();

@@ -4,6 +4,7 @@
 //! waits for it; what a crash loses, the recovery finds in the batches.
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -117,6 +118,11 @@ impl LeaderEpochCache {
     /// The epoch to which `offset` belongs.
     pub(super) fn epoch_for(&self, offset: Offset) -> Option<LeaderEpoch> {
         self.starts.iter().take_while(|(_, start)| **start <= offset).last().map(|(epoch, _)| *epoch)
+    }
+
+    /// Whether an epoch began at one of these offsets.
+    pub(super) fn has_start_in(&self, offsets: RangeInclusive<Offset>) -> bool {
+        self.starts.values().any(|start| offsets.contains(start))
     }
 
     /// Whether the file is behind.

@@ -170,11 +170,9 @@ impl LogLoader<'_> {
             if recovered.cut_bytes > 0 {
                 Mark::TornTailCut.reached();
             }
-            let has_lost_its_end = match bases.get(index + 1) {
-                Some(next) => self.has_lost_its_end(&recovered, *next, segments)?,
-                None => false,
-            };
-            if recovered.cut_bytes > 0 || has_lost_its_end {
+            let next_base = bases.get(index + 1).copied();
+            if recovered.cut_bytes > 0 || next_base.is_some_and(|next| self.has_lost_its_end(&recovered, next, epochs))
+            {
                 let later = segments.split_off(&base.plus(1));
                 self.tell_of_cut(base, &recovered, &later);
                 for (later, mut segment) in later {
@@ -201,24 +199,16 @@ impl LogLoader<'_> {
     }
 
     /// Whether a segment that is followed by one at `next_base` ended there once: a power cut may also end a file early at a batch's end.
-    /// Where a compaction was, or may have been, a gap proves nothing, nor does one before the first batch of a later leader epoch: a start in between, which has
-    /// synced what there was, has found the log like that.
-    fn has_lost_its_end(
-        &self,
-        recovered: &RecoveredSegment,
-        next_base: Offset,
-        segments: &mut Segments,
-    ) -> Result<bool, LogError> {
-        let is_compacted = self.settings.compact || recovered.has_gaps;
-        if recovered.next_offset >= next_base || recovered.next_offset < self.recovery_point || is_compacted {
-            return Ok(false);
-        }
-        let next_epoch = segments.get_mut(&next_base).map(LogSegment::first_epoch).transpose()?.flatten();
-        let is_of_a_later_start = recovered.last_epoch.is_some_and(|last| next_epoch.is_some_and(|next| next > last));
-        if !is_of_a_later_start {
+    /// Where a compaction was, or may have been, a gap proves nothing, nor does one at whose end a leader epoch began: a start, which has synced what there was,
+    /// has found the log like that. An epoch that began where the segment ends now says nothing: what it appended there may have been torn away.
+    fn has_lost_its_end(&self, recovered: &RecoveredSegment, next_base: Offset, epochs: &LeaderEpochCache) -> bool {
+        let (end, is_compacted) = (recovered.next_offset, self.settings.compact || recovered.has_gaps);
+        let was_there = is_compacted || epochs.has_start_in(end.plus(1)..=next_base);
+        let is_lost = end < next_base && end >= self.recovery_point && !was_there;
+        if is_lost {
             Mark::EndLost.reached();
         }
-        Ok(!is_of_a_later_start)
+        is_lost
     }
 
     /// The log's end, from the last segment. One that does not end with a whole batch, in spite of a clean shutdown, is cut.

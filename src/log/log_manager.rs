@@ -519,7 +519,11 @@ impl LogManager {
     /// harm: the logs are checked then.
     pub fn give_marks_back(&self) {
         let is_whole = |directory: &&LogDirectory| {
-            directory.is_online() && directory.was_clean && !directory.has_lost_records.load(Ordering::Relaxed)
+            let is_read = !self.unreadable.values().any(|log| log.log_directory == directory.path);
+            directory.is_online()
+                && directory.was_clean
+                && is_read
+                && !directory.has_lost_records.load(Ordering::Relaxed)
         };
         for directory in self.directories.iter().filter(is_whole) {
             // The load may have put the last steps of a compaction or a deletion behind it.

@@ -178,7 +178,7 @@ impl History {
     /// Whether a reader may find nothing at these offsets.
     pub(crate) fn excuses_gap(&self, partition: i32, offsets: Range<i64>) -> bool {
         let is_hollow = partition == 0 && self.hollow.start <= offsets.start && offsets.end <= self.hollow.end;
-        is_hollow || self.destroyed.excuses_gap(partition, offsets)
+        self.oracle.grants(Excuse::Hollow, is_hollow) || self.destroyed.excuses_gap(partition, offsets)
     }
 
     pub(crate) fn acked(&mut self, send: SendId, offset: i64) {

@@ -90,6 +90,8 @@ excuses! {
     Destroyed = "destroyed records";
     /// A reader may leap over destroyed records.
     DestroyedGap = "a leap over destroyed records";
+    /// A reader may leap over offsets that a compaction of another broker has left empty.
+    Hollow = "a leap over a hollow";
     /// A record may be found at a higher offset if the bytes were destroyed that say where.
     Moved = "destroyed offsets";
     /// Nothing is owed any more of a partition of which records were destroyed.

@@ -314,19 +314,19 @@ impl Consumer {
         }
         self.session.answered(response.session_id);
         self.check_wait(context, &response);
-        self.note_silence(context, &response);
         let partitions = response.responses.iter().flat_map(|topic| &topic.partitions);
         let mut is_right = true;
         for partition in partitions {
             is_right &= self.take_partition(context, version, partition);
         }
+        self.note_silence(context, &response);
         is_right
     }
 
-    /// A session is silent about a partition of which there is nothing new, and about one for whose records there was no room beside others. A log may end behind
-    /// its last record: who has read that, and hears nothing of any partition, has read all.
+    /// A log may end behind its last record: who has read that, and is told of no record of any partition, has read all. Beside records of others there may just have
+    /// been no room.
     fn note_silence(&mut self, context: &mut ClientContext<'_>, response: &FetchResponse<'_>) {
-        if !context.is_calm || response.responses.iter().any(|topic| !topic.partitions.is_empty()) {
+        if !context.is_calm || response.responses.iter().flat_map(|topic| &topic.partitions).any(tells) {
             return;
         }
         for (partition, position) in &mut self.positions {
@@ -338,9 +338,6 @@ impl Consumer {
     /// Whoever has nothing to tell waits until there is something, or the time is up; unless the client or the broker is about to go.
     fn check_wait(&self, context: &mut ClientContext<'_>, response: &FetchResponse<'_>) {
         let (client, (boot, until)) = (self.profile.client, self.waits_until);
-        let tells = |data: &PartitionData<'_>| {
-            data.error_code != 0 || !matches!(data.records, RecordsField::Bytes(records) if records.is_empty())
-        };
         let early_ns = until.0.saturating_sub(context.now().0);
         let is_about_to_go = boot != context.boot || context.is_draining || self.link.is_half_closed();
         if early_ns > 0 && !is_about_to_go && !response.responses.iter().flat_map(|topic| &topic.partitions).any(tells)
@@ -506,10 +503,7 @@ impl Consumer {
                 (position.read_in_epoch, position.losses) = (epoch, self.era_when_asked.losses);
             }
         }
-        // A log may end behind its last record: who has read that waits there.
-        let offset = position.offset;
-        let is_hollow = || records.is_empty() && context.history.excuses_gap(partition, offset..high_watermark);
-        position.at_end = context.is_calm && (offset >= high_watermark || is_hollow());
+        position.at_end = context.is_calm && position.offset >= high_watermark;
         true
     }
 
@@ -581,6 +575,11 @@ impl Client for Consumer {
         let positions = positions.collect::<Vec<_>>().join(" ");
         format!("consumer {}: at {positions}", self.profile.client)
     }
+}
+
+/// Whether an answer has records of a partition, or an error.
+fn tells(data: &PartitionData<'_>) -> bool {
+    data.error_code != 0 || !matches!(data.records, RecordsField::Bytes(records) if records.is_empty())
 }
 
 /// No reader is told of an end below what was acknowledged as durable before it asked, unless the disk has destroyed some of it.

@@ -48,7 +48,7 @@ pub(crate) struct SlowReader {
     /// How far the broker had come with this connection when it last came farther, and when that was.
     heard: Option<(u64, u64)>,
     heard_at: Instant,
-    /// How often it has read since faults are over.
+    /// How often the broker has come farther since faults are over.
     last_reads: u32,
     is_done: bool,
 }
@@ -195,8 +195,8 @@ impl SlowReader {
         let sent = self.connection.as_ref().map(ClientConnection::progress);
         if sent != self.heard {
             (self.heard, self.heard_at) = (sent, context.now());
+            self.last_reads = self.last_reads.saturating_add(1);
         }
-        self.last_reads = self.last_reads.saturating_add(1);
         let goes_on = self.read(context, bytes_max) && self.last_reads <= LAST_READS_MAX;
         if !goes_on {
             self.connection = None;
