@@ -323,9 +323,8 @@ impl Run {
     fn judge(&mut self) -> RunReport {
         if let Some(heritage) = self.plan.heritage {
             let left = heritage::leave(&self.world, TOPIC, heritage);
-            if !left.is_empty() {
-                self.history.left_hollow(heritage.hollow());
-            }
+            // Also where the disk has refused a part of it: the rest may be there.
+            self.history.left_hollow(heritage.hollow());
             left.into_iter().for_each(|(offset, value)| self.history.left(value, offset));
         }
         self.start();

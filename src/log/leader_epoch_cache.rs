@@ -4,7 +4,6 @@
 //! waits for it; what a crash loses, the recovery finds in the batches.
 
 use std::collections::BTreeMap;
-use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -120,9 +119,9 @@ impl LeaderEpochCache {
         self.starts.iter().take_while(|(_, start)| **start <= offset).last().map(|(epoch, _)| *epoch)
     }
 
-    /// Whether an epoch began at one of these offsets.
-    pub(super) fn has_start_in(&self, offsets: RangeInclusive<Offset>) -> bool {
-        self.starts.values().any(|start| offsets.contains(start))
+    /// Where an epoch began, if that is known.
+    pub(super) fn start_of(&self, epoch: LeaderEpoch) -> Option<Offset> {
+        self.starts.get(&epoch).copied()
     }
 
     /// Whether the file is behind.

@@ -170,9 +170,11 @@ impl LogLoader<'_> {
             if recovered.cut_bytes > 0 {
                 Mark::TornTailCut.reached();
             }
-            let next_base = bases.get(index + 1).copied();
-            if recovered.cut_bytes > 0 || next_base.is_some_and(|next| self.has_lost_its_end(&recovered, next, epochs))
-            {
+            let has_lost_its_end = match bases.get(index + 1).and_then(|next| segments.get_mut(next)) {
+                Some(next) => self.has_lost_its_end(&recovered, next, epochs)?,
+                None => false,
+            };
+            if recovered.cut_bytes > 0 || has_lost_its_end {
                 let later = segments.split_off(&base.plus(1));
                 self.tell_of_cut(base, &recovered, &later);
                 for (later, mut segment) in later {
@@ -199,16 +201,25 @@ impl LogLoader<'_> {
     }
 
     /// Whether a segment that is followed by one at `next_base` ended there once: a power cut may also end a file early at a batch's end.
-    /// Where a compaction was, or may have been, a gap proves nothing, nor does one at whose end a leader epoch began: a start, which has synced what there was,
-    /// has found the log like that. An epoch that began where the segment ends now says nothing: what it appended there may have been torn away.
-    fn has_lost_its_end(&self, recovered: &RecoveredSegment, next_base: Offset, epochs: &LeaderEpochCache) -> bool {
+    /// Where a compaction was, or may have been, a gap proves nothing, nor does one behind which a later leader epoch begins: a start, which has synced what there
+    /// was, has found the log like that. It does if that epoch is known to have begun where the segment ends now: what it appended there was torn away.
+    fn has_lost_its_end(
+        &self,
+        recovered: &RecoveredSegment,
+        next: &mut LogSegment,
+        epochs: &LeaderEpochCache,
+    ) -> Result<bool, LogError> {
         let (end, is_compacted) = (recovered.next_offset, self.settings.compact || recovered.has_gaps);
-        let was_there = is_compacted || epochs.has_start_in(end.plus(1)..=next_base);
-        let is_lost = end < next_base && end >= self.recovery_point && !was_there;
-        if is_lost {
+        if end >= next.base_offset() || end < self.recovery_point || is_compacted {
+            return Ok(false);
+        }
+        let epoch = next.first_epoch()?;
+        let is_later = epoch.zip(recovered.last_epoch).is_some_and(|(next, last)| next > last);
+        let was_there = is_later && epoch.and_then(|epoch| epochs.start_of(epoch)).is_none_or(|start| start > end);
+        if !was_there {
             Mark::EndLost.reached();
         }
-        is_lost
+        Ok(!was_there)
     }
 
     /// The log's end, from the last segment. One that does not end with a whole batch, in spite of a clean shutdown, is cut.

@@ -18,7 +18,7 @@ use crate::log::settings::LogSettings;
 use crate::log::time_index::{NO_TIMESTAMP, TimeIndex, TimestampOffset};
 use crate::log::transaction_index::{AbortedTransaction, TransactionIndex};
 use crate::record::{BatchError, BatchHeader, RecordBatch, is_old_message};
-use crate::types::{Offset, WallTime};
+use crate::types::{LeaderEpoch, Offset, WallTime};
 use crate::zoo::{self, Bug};
 
 /// Lengths of a segment's files, as a directory's list shows them; 0 for a file that is not there.
@@ -52,6 +52,8 @@ pub(super) struct RecoveredSegment {
     pub(super) cut_bytes: u64,
     /// Whether offsets are missing between its batches: a compaction was here.
     pub(super) has_gaps: bool,
+    /// The leader epoch of the last whole batch.
+    pub(super) last_epoch: Option<LeaderEpoch>,
 }
 
 /// What decides, beside the segment itself, whether a new one begins before an append.
@@ -260,6 +262,21 @@ impl LogSegment {
         Ok(next_offset)
     }
 
+    /// The offset that its first record has, or would have at least.
+    pub(super) fn base_offset(&self) -> Offset {
+        self.base_offset
+    }
+
+    /// The leader epoch of its first batch, if that makes sense.
+    pub(super) fn first_epoch(&mut self) -> Result<Option<LeaderEpoch>, DiskError> {
+        let (file, end) = (self.file()?, self.bytes);
+        match BatchScanner::new(&*file, 0, end, LOOKUP_CHUNK_BYTES).carefully().next_header() {
+            Ok(first) => Ok(first.map(|batch| batch.header.partition_leader_epoch())),
+            Err(ScanError::Damaged { .. }) => Ok(None),
+            Err(ScanError::Disk(error)) => Err(error),
+        }
+    }
+
     /// Whether a batch can stand behind those before `next_offset`. No checksum covers its base offset.
     fn may_follow(&self, header: &BatchHeader, next_offset: Offset) -> bool {
         let reach = header.last_offset().0.saturating_sub(self.base_offset.0);
@@ -296,7 +313,8 @@ impl LogSegment {
         let (file, bytes) = (self.file()?, self.bytes);
         self.reset_indexes()?;
         let mut scanner = BatchScanner::new(&*file, 0, bytes, RECOVERY_CHUNK_BYTES).carefully();
-        let mut recovered = RecoveredSegment { next_offset: self.base_offset, cut_bytes: 0, has_gaps: false };
+        let mut recovered =
+            RecoveredSegment { next_offset: self.base_offset, cut_bytes: 0, has_gaps: false, last_epoch: None };
         loop {
             match scanner.next_batch() {
                 Ok(Some((_, batch))) => {
@@ -304,7 +322,8 @@ impl LogSegment {
                         break;
                     }
                     recovered.has_gaps |= batch.base_offset() != recovered.next_offset;
-                    recovered.next_offset = batch.next_offset();
+                    (recovered.next_offset, recovered.last_epoch) =
+                        (batch.next_offset(), Some(batch.partition_leader_epoch()));
                     note(&batch, self.bytes).iter().for_each(|aborted| self.transaction_index.append(aborted));
                     self.note_batch(batch.header(), settings.index_interval_bytes);
                 }

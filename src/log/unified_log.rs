@@ -97,20 +97,6 @@ impl LogState {
         }
     }
 
-    /// The last segment may begin behind a gap, which a compaction of another broker has left. That a leader epoch begins there tells a recovery that nothing was torn
-    /// away, and so it is to be known before anything is appended, and not just with the first sync.
-    fn write_epochs_behind_a_gap(&mut self) -> Result<(), DiskError> {
-        if self.segments.len() < 2 || self.end.position > 0 {
-            return Ok(());
-        }
-        let Some(written) = self.epochs.write_beside()? else { return Ok(()) };
-        if self.epochs.replace(written.changes)? {
-            self.sync.owe_files(None, [written.file]);
-            self.sync.owe_directory(Arc::clone(&self.directory));
-        }
-        Ok(())
-    }
-
     /// The offset below which every transaction is decided, as seen below the high watermark.
     pub(super) fn last_stable(&self) -> LogOffsetMetadata {
         match self.producers.first_unstable() {
@@ -225,9 +211,6 @@ impl UnifiedLog {
         state.leader_epoch = epoch;
         let end = state.end.offset;
         state.epochs.assign(epoch, end);
-        if let Err(error) = state.write_epochs_behind_a_gap() {
-            self.tell_of_trouble(&mut state, &error, "where a leader epoch begins could not be written");
-        }
         self.publish(&state);
         epoch
     }

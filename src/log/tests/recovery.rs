@@ -597,9 +597,10 @@ fn what_a_later_start_has_appended_behind_a_gap_stays_and_what_lies_behind_a_tea
         log.become_leader(LeaderEpoch(1));
         fill(&log, first);
         log.become_leader(LeaderEpoch(2));
-        let point = log.sync_point().unwrap();
-        log.synced(&point);
         fill(&log, 5);
+        let point = log.sync_point().unwrap();
+        point.files.iter().for_each(|file| file.sync().unwrap());
+        log.synced(&point);
         let torn = path(0, "log");
         let bytes = disk.read(&torn).unwrap();
         disk.write(&torn, &bytes[..usize::try_from(first).unwrap() * bytes.len() / 3]);
