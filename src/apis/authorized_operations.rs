@@ -2,25 +2,35 @@
 //!
 //! It must not know who asks.
 
-// Each operation is a bit, at the place of its number.
-const READ: i32 = 1 << 3;
-const WRITE: i32 = 1 << 4;
-const CREATE: i32 = 1 << 5;
-const DELETE: i32 = 1 << 6;
-const ALTER: i32 = 1 << 7;
-const DESCRIBE: i32 = 1 << 8;
-const CLUSTER_ACTION: i32 = 1 << 9;
-const DESCRIBE_CONFIGS: i32 = 1 << 10;
-const ALTER_CONFIGS: i32 = 1 << 11;
-const IDEMPOTENT_WRITE: i32 = 1 << 12;
+/// Numbers of operations: the place of their bit.
+const READ: u32 = 3;
+const WRITE: u32 = 4;
+const CREATE: u32 = 5;
+const DELETE: u32 = 6;
+const ALTER: u32 = 7;
+const DESCRIBE: u32 = 8;
+const CLUSTER_ACTION: u32 = 9;
+const DESCRIBE_CONFIGS: u32 = 10;
+const ALTER_CONFIGS: u32 = 11;
+const IDEMPOTENT_WRITE: u32 = 12;
 
 /// Everything that can be done to a topic.
 pub(crate) const TOPIC_OPERATIONS: i32 =
-    READ | WRITE | CREATE | DELETE | ALTER | DESCRIBE | DESCRIBE_CONFIGS | ALTER_CONFIGS;
+    set(&[READ, WRITE, CREATE, DELETE, ALTER, DESCRIBE, DESCRIBE_CONFIGS, ALTER_CONFIGS]);
 
 /// Everything that can be done to the cluster.
 pub(crate) const CLUSTER_OPERATIONS: i32 =
-    CREATE | ALTER | DESCRIBE | CLUSTER_ACTION | DESCRIBE_CONFIGS | ALTER_CONFIGS | IDEMPOTENT_WRITE;
+    set(&[CREATE, ALTER, DESCRIBE, CLUSTER_ACTION, DESCRIBE_CONFIGS, ALTER_CONFIGS, IDEMPOTENT_WRITE]);
 
 /// Everything that can be done to a group.
-pub(crate) const GROUP_OPERATIONS: i32 = READ | DELETE | DESCRIBE | DESCRIBE_CONFIGS | ALTER_CONFIGS;
+pub(crate) const GROUP_OPERATIONS: i32 = set(&[READ, DELETE, DESCRIBE, DESCRIBE_CONFIGS, ALTER_CONFIGS]);
+
+const fn set(operations: &[u32]) -> i32 {
+    let mut bits = 0;
+    let mut at = 0;
+    while at < operations.len() {
+        bits |= 1 << operations[at];
+        at += 1;
+    }
+    bits
+}

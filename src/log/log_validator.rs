@@ -11,12 +11,12 @@ mod tests;
 
 use std::borrow::Cow;
 
-use crate::limits::BATCH_HEADER_BYTES;
+use crate::limits::{BATCH_HEADER_BYTES, DECOMPRESSED_BODY_BYTES_MAX};
 use crate::record::{
     BatchError, BatchHeader, BatchPrefix, BoundedBytes, Compression, CompressionType, Compressor, Decompressor,
     RecordBatch, ScanLimits, TimestampType, recompress, scan_records,
 };
-use crate::types::{Now, Offset, WallTime};
+use crate::types::{LeaderEpoch, Now, Offset, WallTime};
 use crate::zoo::{self, Bug};
 
 use self::record_checks::{RecordChecks, RecordRules};
@@ -54,6 +54,23 @@ pub struct ValidationSettings {
     pub is_zstd_allowed: bool,
 }
 
+impl Default for ValidationSettings {
+    /// Kafka's defaults.
+    fn default() -> ValidationSettings {
+        ValidationSettings {
+            message_bytes_max: 1_048_588,
+            compression: None,
+            is_compacted: false,
+            timestamp_type: TimestampType::CreateTime,
+            timestamp_before_max_ms: i64::MAX,
+            timestamp_after_max_ms: 3_600_000,
+            decompressed_message_bytes_max: 2_147_483_639,
+            decompressed_body_bytes_max: DECOMPRESSED_BODY_BYTES_MAX,
+            is_zstd_allowed: true,
+        }
+    }
+}
+
 /// A batch that may be appended. Only its offset and leader epoch are still open.
 #[derive(Clone, Debug)]
 pub struct ValidatedBatch<'a> {
@@ -66,6 +83,14 @@ pub struct ValidatedBatch<'a> {
 }
 
 impl ValidatedBatch<'_> {
+    /// The header with its place in the log.
+    pub fn stamped_header(&self, base_offset: Offset, leader_epoch: LeaderEpoch) -> [u8; BATCH_HEADER_BYTES] {
+        let mut header = self.header;
+        header.set_base_offset(base_offset);
+        header.set_partition_leader_epoch(leader_epoch);
+        *header.as_bytes()
+    }
+
     /// Length of header and body.
     pub fn total_bytes(&self) -> usize {
         self.header.total_bytes()
@@ -80,6 +105,11 @@ pub struct LogValidator {
 }
 
 impl LogValidator {
+    /// A validator that has set up nothing yet.
+    pub fn new() -> LogValidator {
+        LogValidator::default()
+    }
+
     /// Checks the records field of one partition. Nothing is copied unless the batch must be written anew: for another codec, or
     /// because its records' offsets are not 0, 1, 2 ….
     pub fn validate<'a>(

@@ -40,6 +40,13 @@ pub struct FetchData {
     pub aborted_transactions: Option<Vec<AbortedTransaction>>,
 }
 
+impl FetchData {
+    /// Length of the records.
+    pub fn bytes(&self) -> usize {
+        self.records.iter().map(Piece::bytes).sum()
+    }
+}
+
 /// Where in which segment to look for an offset.
 #[derive(Debug)]
 struct ReadPlan {

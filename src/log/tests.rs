@@ -30,13 +30,6 @@ pub(super) fn at(ms: i64) -> Now {
     Now { instant: Instant(u64::try_from(ms).unwrap() * 1_000_000), wall: WallTime(ms) }
 }
 
-impl FetchData {
-    /// Length of the records.
-    pub(crate) fn bytes(&self) -> usize {
-        self.records.iter().map(Piece::bytes).sum()
-    }
-}
-
 fn partition() -> TopicPartition {
     TopicPartition { topic: Arc::from("topic"), partition: PartitionIndex(0) }
 }

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::coordinator::group::classic_group::ClassicGroup;
+use crate::coordinator::group::classic_group::{ClassicGroup, GroupState};
 use crate::coordinator::group::completion::CoordinatorResult;
 use crate::coordinator::group::in_flight::CommitsInFlight;
 use crate::coordinator::group::offsets::{Offsets, Stored};
@@ -91,6 +91,16 @@ impl GroupCoordinator {
             in_flight: CommitsInFlight::default(),
             retention_next: None,
         }
+    }
+
+    /// What the records say. For comparing with a coordinator that was rebuilt from them.
+    pub fn durable(&self) -> &DurableState {
+        &self.durable
+    }
+
+    /// The state of a group, `Dead` if there is none.
+    pub fn state(&self, group_id: &str) -> GroupState {
+        self.groups.get(group_id).map_or(GroupState::Dead, ClassicGroup::state)
     }
 
     /// Takes in one record of the log: the only way to change durable state. `producer_id` is that of the batch, if it belongs to a

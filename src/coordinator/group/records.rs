@@ -78,6 +78,13 @@ pub struct MemberMetadata {
 }
 
 impl GroupRecord {
+    /// The group that the record is about.
+    pub fn group_id(&self) -> &Arc<str> {
+        match self {
+            GroupRecord::OffsetCommit { group_id, .. } | GroupRecord::GroupMetadata { group_id, .. } => group_id,
+        }
+    }
+
     /// The key's bytes in the log.
     pub fn encode_key(&self) -> Vec<u8> {
         match self {
@@ -302,8 +309,7 @@ mod tests {
         for (key, value) in written.map(|(key, value)| (bytes(key), bytes(&value.replace(char::is_whitespace, "")))) {
             let record = GroupRecord::decode(&key, Some(&value)).unwrap();
             assert_eq!((record.encode_key(), record.encode_value()), (key, Some(value)));
-            let (GroupRecord::OffsetCommit { group_id, .. } | GroupRecord::GroupMetadata { group_id, .. }) = &record;
-            assert_eq!(group_id.as_ref(), "gold");
+            assert_eq!(record.group_id().as_ref(), "gold");
         }
     }
 }

@@ -5,28 +5,15 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::coordinator::group::classic_group::ClassicGroup;
 use crate::coordinator::group::{
     Append, CommitPartition, CommitRequest, CommitTopic, CoordinatorResult, DurableState, FetchRequest, FetchTopic,
-    GroupAnswer, GroupCoordinator, GroupRecord, GroupSettings, GroupState, HeartbeatRequest, JoinAnswer, JoinProtocol,
-    JoinRequest, LeaveRequest, LeavingMember, SyncAnswer, SyncRequest,
+    GroupAnswer, GroupCoordinator, GroupRecord, GroupSettings, HeartbeatRequest, JoinAnswer, JoinProtocol, JoinRequest,
+    LeaveRequest, LeavingMember, SyncAnswer, SyncRequest,
 };
 use crate::error_code::ErrorCode;
 use crate::types::{
     ConnectionId, Instant, Now, Offset, PartitionIndex, ProcessorId, ProducerId, Ticket, TopicId, WallTime,
 };
-
-impl GroupCoordinator {
-    /// What the records say. For comparing with a coordinator that was rebuilt from them.
-    pub(crate) fn durable(&self) -> &DurableState {
-        &self.durable
-    }
-
-    /// The state of a group, `Dead` if there is none.
-    pub(crate) fn state(&self, group_id: &str) -> GroupState {
-        self.groups.get(group_id).map_or(GroupState::Dead, ClassicGroup::state)
-    }
-}
 
 /// The group of most tests.
 pub(super) const GROUP: &str = "readers";

@@ -5,36 +5,18 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 
 use super::*;
-use crate::limits::{DECOMPRESSED_BODY_BYTES_MAX, RECORD_ERRORS_MAX};
+use crate::limits::RECORD_ERRORS_MAX;
 use crate::record::{BatchIterator, CompressionError, Header, RecordBatchBuilder, ScanError};
-use crate::types::{Instant, LeaderEpoch, ProducerEpoch, ProducerId};
+use crate::types::{Instant, ProducerEpoch, ProducerId};
 
 const NOW: i64 = 1_700_000_000_000;
-
-/// What Kafka's defaults come to.
-impl Default for ValidationSettings {
-    /// Kafka's defaults.
-    fn default() -> ValidationSettings {
-        ValidationSettings {
-            message_bytes_max: 1_048_588,
-            compression: None,
-            is_compacted: false,
-            timestamp_type: TimestampType::CreateTime,
-            timestamp_before_max_ms: i64::MAX,
-            timestamp_after_max_ms: 3_600_000,
-            decompressed_message_bytes_max: 2_147_483_639,
-            decompressed_body_bytes_max: DECOMPRESSED_BODY_BYTES_MAX,
-            is_zstd_allowed: true,
-        }
-    }
-}
 
 fn now() -> Now {
     Now { instant: Instant(0), wall: WallTime(NOW) }
 }
 
 fn validate<'a>(records: &'a [u8], settings: &ValidationSettings) -> Result<ValidatedBatch<'a>, ValidationError> {
-    LogValidator::default().validate(records, settings, ValidationOrigin::Client, now())
+    LogValidator::new().validate(records, settings, ValidationOrigin::Client, now())
 }
 
 /// A batch of records with these keys and timestamps.
@@ -89,10 +71,7 @@ fn a_good_batch_passes_without_a_copy() {
         assert!(matches!(validated.body, Cow::Borrowed(_)), "{codec}");
         assert_eq!(validated.header.as_bytes(), &bytes[..BATCH_HEADER_BYTES]);
         assert_eq!((validated.log_append_time, validated.total_bytes()), (None, bytes.len()));
-        let mut header = validated.header;
-        header.set_base_offset(Offset(77));
-        header.set_partition_leader_epoch(LeaderEpoch(3));
-        let stamped = [header.as_bytes(), &*validated.body].concat();
+        let stamped = [&validated.stamped_header(Offset(77), LeaderEpoch(3))[..], &validated.body].concat();
         let (stored, _) = RecordBatch::parse(&stamped).unwrap();
         assert!(stored.crc_is_valid());
         assert_eq!((stored.base_offset(), stored.last_offset()), (Offset(77), Offset(78)));
@@ -186,7 +165,7 @@ fn zstd_is_refused_in_old_requests() {
 
 #[test]
 fn coordinators_may_write_control_batches_and_leave_out_sequences() {
-    let mut validator = LogValidator::default();
+    let mut validator = LogValidator::new();
     let mut builder =
         RecordBatchBuilder::new().producer(ProducerId(5), ProducerEpoch(0), -1).transactional(true).control(true);
     builder.append(NOW, Some(&[0, 0, 0, 1]), Some(&[0; 6])).unwrap();

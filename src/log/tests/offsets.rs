@@ -170,7 +170,7 @@ fn a_validated_batch_is_appended_as_the_validator_left_it() {
         LogSettings { timestamp_type: crate::record::TimestampType::LogAppendTime, ..LogSettings::default() };
     let (_manager, log) = open(&MemoryDisk::new(), settings.clone());
     let bytes = batch(1, &["a", "b"]);
-    let mut validator = log_validator::LogValidator::default();
+    let mut validator = log_validator::LogValidator::new();
     let origin = log_validator::ValidationOrigin::Client;
     let validated = validator.validate(&bytes, &settings.validation(true), origin, at(77)).unwrap();
     let context = TransactionContext::default();
