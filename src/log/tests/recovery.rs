@@ -576,12 +576,13 @@ fn only_where_no_compaction_was_does_an_early_end_of_a_segment_take_those_behind
 
 #[test]
 fn what_a_later_start_has_appended_behind_a_gap_stays_and_what_lies_behind_a_tear_goes() {
-    // A compaction of another broker has taken the end of the first segment, and the log ends with an empty one.
+    // A compaction of another broker has taken the end of the first segment, and the log ends with an empty one. That there was one is known at first, and no more
+    // at the second start.
     let disk = MemoryDisk::new();
     disk.create_directory(Path::new("/logs/topic-0")).unwrap();
     disk.write(path(0, "log"), &batch(1, &["value-0", "second"]));
     disk.write(path(4, "log"), b"");
-    let (_manager, log) = open(&disk, small(3));
+    let (_manager, log) = open(&disk, LogSettings { compact: true, ..small(3) });
     assert_eq!(log.log_end_offset(), Offset(4));
     log.become_leader(LeaderEpoch(1));
     fill(&log, 1);
