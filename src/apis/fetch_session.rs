@@ -190,10 +190,11 @@ impl FetchSessionCache {
             return Err(ErrorCode::FetchSessionTopicIdError);
         }
         let before = session.order.len();
+        // In this order, as in Kafka: what is in both lists is forgotten.
+        wanted.into_iter().for_each(|wanted| session.want(wanted));
         if !zoo::is(Bug::ForgottenStays) {
             forgotten.iter().for_each(|name| session.forget(name));
         }
-        wanted.into_iter().for_each(|wanted| session.want(wanted));
         session.next_epoch = epoch.checked_add(1).unwrap_or(1);
         session.last_used = now;
         self.partitions = self.partitions - before + session.order.len();
@@ -382,6 +383,15 @@ mod tests {
         assert_eq!(read, [partition(1, 0)]);
         let (session, read) = begin(&mut cache, Instant(1), (id, 2), vec![], &[partition(1, 0).name()]).unwrap();
         assert_eq!((session, read.len(), cache.len()), (SessionUse::None, 0, 0));
+    }
+
+    #[test]
+    fn what_is_wanted_and_forgotten_at_once_is_forgotten() {
+        let mut cache = FetchSessionCache::new(1);
+        let id = opened(&mut cache);
+        let wanted = vec![partition(0, 3), partition(2, 0)];
+        let (_, read) = begin(&mut cache, Instant(1), (id, 1), wanted, &[partition(0, 0).name()]).unwrap();
+        assert_eq!(read, [partition(1, 0), partition(2, 0)]);
     }
 
     #[test]

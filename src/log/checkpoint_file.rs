@@ -1,4 +1,4 @@
-//! Small text files that are replaced as a whole: Kafka's checkpoints, and what else is written that way.
+//! Files that are replaced as a whole: Kafka's checkpoints, which are small texts, and what else is written that way.
 //!
 //! It must not know what the lines mean; the files over it (offset checkpoints, leader epochs) do.
 
@@ -30,15 +30,20 @@ pub(super) fn read_text(disk: &dyn Disk, path: &Path) -> Result<Option<String>, 
     String::from_utf8(buffer).map(Some).map_err(|_| LogError::malformed(path, "it is not UTF-8"))
 }
 
-/// Replaces a small file so that a crash leaves the old or the new one: written beside it, synced, renamed. Waits for two syncs.
+/// Replaces a small file by this text: see [`replace_file`].
 pub(super) fn replace_text(disk: &dyn Disk, path: &Path, text: &str) -> Result<(), LogError> {
-    let next = write_beside(disk, path, text)?;
+    replace_file(disk, path, text.as_bytes())
+}
+
+/// Replaces a file so that a crash leaves the old or the new one: written beside it, synced, renamed. Waits for two syncs.
+pub(super) fn replace_file(disk: &dyn Disk, path: &Path, content: &[u8]) -> Result<(), LogError> {
+    let next = NextText { path: path.to_path_buf(), file: write_file(disk, &path_beside(path), content)? };
     next.file.sync().map_err(LogError::Sync)?;
     let directory = next.take_place(disk)?;
     disk.sync_directory(&directory).map_err(LogError::Sync)
 }
 
-/// The next content of a small file, written beside it.
+/// The next content of a file, written beside it.
 #[derive(Debug)]
 pub(super) struct NextText {
     /// Where it will be.
@@ -62,8 +67,12 @@ pub(super) fn write_beside(disk: &dyn Disk, path: &Path, text: &str) -> Result<N
 
 /// Writes a small file, which is owed a sync.
 pub(super) fn write_text(disk: &dyn Disk, path: &Path, text: &str) -> Result<Arc<dyn DiskFile>, DiskError> {
+    write_file(disk, path, text.as_bytes())
+}
+
+fn write_file(disk: &dyn Disk, path: &Path, content: &[u8]) -> Result<Arc<dyn DiskFile>, DiskError> {
     let file = disk.open(path, OpenMode::CreateEmpty)?;
-    file.append(&[IoSlice::new(text.as_bytes())])?;
+    file.append(&[IoSlice::new(content)])?;
     Ok(file)
 }
 

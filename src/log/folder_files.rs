@@ -13,6 +13,7 @@ use crate::log::log_file_name::{
     CLEANED, DELETED, LOG, OFFSET_INDEX, SNAPSHOT, SWAP, TIME_INDEX, TRANSACTION_INDEX, parse_file_name,
 };
 use crate::log::log_segment::SegmentBytes;
+use crate::log::new_log_file::NEW_LOG_FILE;
 use crate::log::offset_index::OFFSET_ENTRY_BYTES;
 use crate::log::time_index::TIME_ENTRY_BYTES;
 use crate::log::transaction_index::TRANSACTION_ENTRY_BYTES;
@@ -32,6 +33,8 @@ pub(super) struct FolderFiles {
     pub(super) without_indexes: BTreeSet<Offset>,
     /// Offsets of the snapshots of producer state.
     pub(super) snapshots: BTreeSet<Offset>,
+    /// Whether the log is newer than the checkpoints of its log directory.
+    pub(super) is_new: bool,
 }
 
 impl FolderFiles {
@@ -44,7 +47,8 @@ impl FolderFiles {
         if complete_swaps(disk, directory, &entries)? {
             entries = files_of(disk, directory)?;
         }
-        let mut files = FolderFiles::default();
+        let is_new = entries.iter().any(|entry| entry.name == NEW_LOG_FILE);
+        let mut files = FolderFiles { is_new, ..FolderFiles::default() };
         for entry in &entries {
             match parse_file_name(&entry.name) {
                 Some((offset, LOG)) => files.segments.entry(offset).or_default().log = entry.bytes,

@@ -6,6 +6,7 @@ use std::io::IoSlice;
 use std::sync::Arc;
 
 use crate::env::{DiskError, DiskFile};
+use crate::log::error::LogError;
 use crate::log::lazy_file::LazyFile;
 use crate::marks::Mark;
 
@@ -19,12 +20,15 @@ pub(super) struct IndexFile<const N: usize> {
     file: LazyFile,
     written: usize,
     waiting: Vec<[u8; N]>,
+    /// Whether all entries wait, to take the place of the file together.
+    is_built_beside: bool,
 }
 
 impl<const N: usize> IndexFile<N> {
     /// An index whose file has `bytes` bytes now (0 if it is not there); a torn last entry is not counted.
     pub(super) fn new(file: LazyFile, bytes: u64) -> IndexFile<N> {
-        IndexFile { file, written: usize::try_from(bytes).unwrap_or(usize::MAX) / N, waiting: Vec::new() }
+        let written = usize::try_from(bytes).unwrap_or(usize::MAX) / N;
+        IndexFile { file, written, waiting: Vec::new(), is_built_beside: false }
     }
 
     /// How many entries there are.
@@ -116,7 +120,7 @@ impl<const N: usize> IndexFile<N> {
     /// Adds an entry. It is on disk after [`IndexFile::write`]; a chunk that could not be written waits for the next try.
     pub(super) fn append(&mut self, entry: [u8; N]) {
         self.waiting.push(entry);
-        if self.waiting.len() * N >= CHUNK_BYTES {
+        if self.waiting.len() * N >= CHUNK_BYTES && !self.is_built_beside {
             // The index is a help, never the truth: if the disk is full now, the roll or flush that needs it on disk says so.
             let _ = self.write();
         }
@@ -155,6 +159,21 @@ impl<const N: usize> IndexFile<N> {
         let result = self.file.open()?.truncate(0);
         self.file.close();
         result
+    }
+
+    /// Begins without an entry, beside the file, which stays as it is until [`IndexFile::replace`].
+    pub(super) fn begin_beside(&mut self) {
+        self.waiting.clear();
+        (self.written, self.is_built_beside) = (0, true);
+    }
+
+    /// Puts the entries that were built beside the file in its place. A power cut leaves the old file, which was seen to be missing or wrong
+    /// and will be again, or the whole new one: a part of it could pass for all.
+    pub(super) fn replace(&mut self) -> Result<(), LogError> {
+        self.file.replace(self.waiting.as_flattened())?;
+        self.written = self.waiting.len();
+        (self.waiting, self.is_built_beside) = (Vec::new(), false);
+        Ok(())
     }
 
     /// The file, to be closed, moved or renamed.

@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::env::{Disk, DiskError, DiskFile, OpenMode};
+use crate::log::checkpoint_file::replace_file;
+use crate::log::error::LogError;
 use crate::log::log_file_name::{LOG, file_name};
 use crate::types::Offset;
 
@@ -80,6 +82,12 @@ impl LazyFile {
     /// Follows its folder to a new name.
     pub(super) fn move_to(&mut self, directory: Arc<Path>) {
         self.place.directory = directory;
+    }
+
+    /// Puts a file with this content, which is synced before, in its place.
+    pub(super) fn replace(&mut self, content: &[u8]) -> Result<(), LogError> {
+        self.handle = None;
+        replace_file(&*self.place.disk, &self.path(), content)
     }
 
     /// Removes it. A file that was never made is no error.

@@ -35,6 +35,8 @@ pub(super) struct LeaderEpochCache {
     /// Counts changes; `written` is the count that the file holds.
     changes: u64,
     written: u64,
+    /// The latest epoch in the file.
+    latest_written: Option<LeaderEpoch>,
     /// The file that waits for its sync.
     beside: Option<WrittenEpochs>,
 }
@@ -50,7 +52,8 @@ impl LeaderEpochCache {
         let starts = read.as_deref().and_then(parse);
         let is_trusted = starts.is_some();
         let starts = starts.unwrap_or_default();
-        Ok((LeaderEpochCache { disk, path, starts, changes: 0, written: 0, beside: None }, is_trusted))
+        let latest_written = starts.last_key_value().map(|(epoch, _)| *epoch);
+        Ok((LeaderEpochCache { disk, path, starts, changes: 0, written: 0, latest_written, beside: None }, is_trusted))
     }
 
     /// The latest epoch.
@@ -129,6 +132,11 @@ impl LeaderEpochCache {
         self.changes != self.written
     }
 
+    /// Whether the file does not know the latest epoch.
+    pub(super) fn owes_latest(&self) -> bool {
+        self.latest() != self.latest_written
+    }
+
     /// If the file is behind: writes the new one beside it.
     pub(super) fn write_beside(&mut self) -> Result<Option<WrittenEpochs>, DiskError> {
         if !self.is_behind() {
@@ -148,7 +156,7 @@ impl LeaderEpochCache {
             return Ok(false);
         }
         self.disk.rename(&path_beside(&self.path), &self.path)?;
-        self.written = changes;
+        (self.written, self.latest_written) = (changes, self.latest());
         self.beside = None;
         Ok(true)
     }

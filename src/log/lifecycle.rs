@@ -2,11 +2,12 @@
 //!
 //! It must not know when that happens, nor the other logs.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::env::DiskError;
 use crate::log::log_segment::LogSegment;
+use crate::log::new_log_file;
 use crate::log::unified_log::{LogState, LogStatus, UnifiedLog};
 use crate::types::{Now, Offset};
 use crate::zoo::{self, Bug};
@@ -70,6 +71,22 @@ impl UnifiedLog {
         let log_start = first.is_none_or(|first| state.log_start > first).then_some(state.log_start);
         let log_start = log_start.filter(|_| !zoo::is(Bug::LogStartForgotten));
         Some((state.sync.recovery_point(), log_start))
+    }
+
+    /// The checkpoints tell of this log now: its folder is marked no more. Returns that, if it is owed a sync for it.
+    pub(super) fn note_checkpointed(&self) -> Result<Option<PathBuf>, DiskError> {
+        let mut state = self.lock();
+        if !state.is_new || state.status == LogStatus::Deleted {
+            return Ok(None);
+        }
+        new_log_file::take(&*self.disk, &state.directory)?;
+        state.is_new = false;
+        Ok(Some(state.directory.to_path_buf()))
+    }
+
+    /// Whether the checkpoints do not tell of it yet, though they may tell of another log of its name.
+    pub(super) fn is_new(&self) -> bool {
+        self.lock().is_new
     }
 
     /// Regular upkeep: forgets silent producers, removes files of deleted segments, and closes the files of a log that has not been used

@@ -4,7 +4,7 @@
 //! says what is to be synced next, and takes the outcome.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::env::{DiskError, SyncJob};
@@ -13,8 +13,9 @@ use crate::log::error::LogError;
 use crate::log::log_directory::LogDirectory;
 use crate::log::log_manager::LogManager;
 use crate::log::offset_checkpoint::Offsets;
+use crate::log::unified_log::UnifiedLog;
 use crate::marks::Mark;
-use crate::types::Offset;
+use crate::types::{Offset, TopicPartition};
 
 /// Checkpoints on their way to the disk. Its job is to be run, and the outcome to be handed to [`LogManager::checkpoint_synced`], until
 /// that gives nothing back.
@@ -24,6 +25,10 @@ pub struct Checkpoint {
     stage: Stage,
     /// So many moves of deleted folders are on disk when it is.
     moves: usize,
+    /// Of which partitions the checkpoints of each log directory tell.
+    told: Vec<(Arc<Path>, BTreeSet<TopicPartition>)>,
+    /// Logs of which it is the first to tell.
+    new_logs: Vec<Arc<UnifiedLog>>,
     /// What kept the first of the directories from having one.
     error: Option<LogError>,
 }
@@ -34,6 +39,8 @@ enum Stage {
     Beside(Vec<NextText>),
     /// They have taken their place in these directories.
     InPlace(BTreeSet<PathBuf>),
+    /// These folders are marked as newer than the checkpoints no more.
+    Unmarked(Vec<PathBuf>),
 }
 
 impl Checkpoint {
@@ -47,6 +54,7 @@ impl Checkpoint {
             Stage::InPlace(directories) => {
                 SyncJob::Files { files: Vec::new(), directories: directories.iter().cloned().collect() }
             }
+            Stage::Unmarked(folders) => SyncJob::Files { files: Vec::new(), directories: folders.clone() },
         }
     }
 }
@@ -66,7 +74,7 @@ impl LogManager {
         checkpoint: Checkpoint,
         result: Result<(), DiskError>,
     ) -> Result<Option<Checkpoint>, LogError> {
-        let Checkpoint { stage, moves, mut error } = checkpoint;
+        let Checkpoint { stage, moves, told, new_logs, mut error } = checkpoint;
         result.map_err(LogError::Sync)?;
         match stage {
             Stage::Beside(files) => {
@@ -77,7 +85,7 @@ impl LogManager {
                         Err(refusal) => error = error.or(Some(refusal.into())),
                     }
                 }
-                Ok(Some(Checkpoint { stage: Stage::InPlace(directories), moves, error }))
+                Ok(Some(Checkpoint { stage: Stage::InPlace(directories), moves, told, new_logs, error }))
             }
             Stage::InPlace(_) => {
                 if let Some(error) = error {
@@ -85,9 +93,23 @@ impl LogManager {
                     return Err(error);
                 }
                 self.deleted.synced(moves);
-                Ok(None)
+                for (path, told) in told {
+                    let directory = self.directories.iter().find(|directory| directory.path == path);
+                    directory.into_iter().for_each(|directory| directory.note_checkpointed(told.clone()));
+                }
+                self.unmark(&new_logs)
             }
+            Stage::Unmarked(_) => Ok(None),
         }
+    }
+
+    /// Says of these logs that the checkpoints are about them. What the disk refuses is tried again with the next checkpoint.
+    fn unmark(&self, new_logs: &[Arc<UnifiedLog>]) -> Result<Option<Checkpoint>, LogError> {
+        let unmarked: Result<Vec<_>, _> = new_logs.iter().map(|log| log.note_checkpointed()).collect();
+        let folders: Vec<PathBuf> = unmarked?.into_iter().flatten().collect();
+        let is_done = folders.is_empty();
+        let stage = Stage::Unmarked(folders);
+        Ok((!is_done).then_some(Checkpoint { stage, moves: 0, told: Vec::new(), new_logs: Vec::new(), error: None }))
     }
 
     /// Writes recovery points and log starts of all directories, and waits until they are on disk.
@@ -130,15 +152,17 @@ impl LogManager {
         directories: impl IntoIterator<Item = &'a LogDirectory>,
         moves: usize,
     ) -> Checkpoint {
-        let (mut files, mut error) = (Vec::new(), None);
+        let (mut files, mut told, mut new_logs, mut error) = (Vec::new(), Vec::new(), Vec::new(), None);
         for directory in directories {
+            new_logs.extend(self.logs().into_iter().filter(|log| log.is_in(&directory.path) && log.is_new()));
             let (recovery_points, log_starts) = self.offsets_of(directory);
             match directory.write_checkpoints(&*self.disk, &recovery_points, &log_starts) {
                 Ok(written) => files.extend(written),
                 Err(refusal) => error = error.or(Some(refusal.into())),
             }
+            told.push((Arc::clone(&directory.path), recovery_points.into_keys().collect()));
         }
-        Checkpoint { stage: Stage::Beside(files), moves, error }
+        Checkpoint { stage: Stage::Beside(files), moves, told, new_logs, error }
     }
 
     fn offsets_of(&self, directory: &LogDirectory) -> (Offsets, Offsets) {

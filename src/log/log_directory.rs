@@ -2,10 +2,10 @@
 //!
 //! It must not know what a log is, beyond a folder's name.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use crate::env::{Disk, DiskError, DiskLock, EntryKind};
 use crate::log::checkpoint_file::NextText;
@@ -37,6 +37,8 @@ pub(super) struct LogDirectory {
     pub(super) is_full: Arc<AtomicBool>,
     /// Whether nobody could say so at the last look.
     pub(super) is_space_unknown: AtomicBool,
+    /// Of which partitions its checkpoints may tell.
+    checkpointed: Mutex<BTreeSet<TopicPartition>>,
     _lock: Option<Box<dyn DiskLock>>,
 }
 
@@ -96,6 +98,7 @@ impl LogDirectory {
             is_offline: AtomicBool::new(false),
             is_full: Arc::default(),
             is_space_unknown: AtomicBool::new(false),
+            checkpointed: Mutex::default(),
             _lock: Some(lock),
         })
     }
@@ -117,6 +120,7 @@ impl LogDirectory {
             is_offline: AtomicBool::new(false),
             is_full: Arc::default(),
             is_space_unknown: AtomicBool::new(false),
+            checkpointed: Mutex::default(),
             _lock: None,
         };
         directory.take_offline(error);
@@ -161,7 +165,9 @@ impl LogDirectory {
             }
             result => result,
         };
-        Ok((read(RECOVERY_POINTS)?, read(LOG_STARTS)?))
+        let (recovery_points, log_starts) = (read(RECOVERY_POINTS)?, read(LOG_STARTS)?);
+        self.checkpointed().extend(recovery_points.keys().chain(log_starts.keys()).cloned());
+        Ok((recovery_points, log_starts))
     }
 
     /// Writes both checkpoints beside the present ones.
@@ -171,8 +177,23 @@ impl LogDirectory {
         recovery_points: &Offsets,
         log_starts: &Offsets,
     ) -> Result<[NextText; 2], DiskError> {
+        self.checkpointed().extend(recovery_points.keys().cloned());
         let write = |name: &str, offsets: &Offsets| offset_checkpoint::write_next(disk, &self.path.join(name), offsets);
         Ok([write(RECOVERY_POINTS, recovery_points)?, write(LOG_STARTS, log_starts)?])
+    }
+
+    /// Its checkpoints tell of these partitions and no others.
+    pub(super) fn note_checkpointed(&self, partitions: BTreeSet<TopicPartition>) {
+        *self.checkpointed() = partitions;
+    }
+
+    /// Whether its checkpoints may tell of a partition.
+    pub(super) fn may_tell_of(&self, partition: &TopicPartition) -> bool {
+        self.checkpointed().contains(partition)
+    }
+
+    fn checkpointed(&self) -> MutexGuard<'_, BTreeSet<TopicPartition>> {
+        self.checkpointed.lock().expect("no panic while the set is locked: an assertion aborts")
     }
 }
 

@@ -50,6 +50,10 @@ impl LogLoader<'_> {
     /// Loads the log. Everything in it is whole; what was not clean is still owed a sync, by the caller.
     pub(super) fn load(&self) -> Result<LoadedLog, LogError> {
         let files = FolderFiles::tidy_up(&**self.disk, self.directory)?;
+        if files.is_new && self.is_checkpointed() && !zoo::is(Bug::FormerCheckpointBelieved) {
+            Mark::OtherLogsCheckpoint.reached();
+            return self.without_checkpoints().load();
+        }
         let (mut epochs, epochs_are_trusted) = LeaderEpochCache::load(Arc::clone(self.disk), self.directory)?;
         let mut producers = self.producers(files.snapshots.clone());
         let mut segments: Segments = BTreeMap::new();
@@ -65,7 +69,7 @@ impl LogLoader<'_> {
         if !self.was_clean && end.offset < self.recovery_point {
             // What was synced is not there: the checkpoints speak of another log, of a topic of the same name that was deleted.
             Mark::OtherLogsCheckpoint.reached();
-            return LogLoader { recovery_point: Offset(0), log_start: Offset(0), ..*self }.load();
+            return self.without_checkpoints().load();
         }
         if end.offset < self.log_start || segments.is_empty() {
             Mark::LogBegunAnew.reached();
@@ -88,7 +92,17 @@ impl LogLoader<'_> {
         self.load_producers(&mut segments, &mut producers, log_start, end.offset)?;
         producers.resolve_places(|offset| find_place(&mut segments, offset))?;
         segments.values_mut().for_each(LogSegment::close);
-        Ok(LoadedLog { segments, log_start, end, producers, epochs, checked_bytes })
+        let (recovery_point, is_new) = (self.recovery_point, files.is_new);
+        Ok(LoadedLog { segments, log_start, end, producers, epochs, checked_bytes, recovery_point, is_new })
+    }
+
+    fn is_checkpointed(&self) -> bool {
+        self.recovery_point > Offset(0) || self.log_start > Offset(0)
+    }
+
+    /// The same for a log of which the checkpoints say nothing.
+    fn without_checkpoints(&self) -> LogLoader<'_> {
+        LogLoader { recovery_point: Offset(0), log_start: Offset(0), ..*self }
     }
 
     fn place(&self, base_offset: Offset) -> SegmentPlace {

@@ -17,6 +17,7 @@ use crate::log::log_directory::{LogDirectory, new_id};
 use crate::log::log_file_name::{deleted_folder_name, stray_folder_name};
 use crate::log::log_loader::LogLoader;
 use crate::log::meta_properties::MetaProperties;
+use crate::log::new_log_file;
 use crate::log::offset_checkpoint::Offsets;
 use crate::log::partition_metadata_file;
 use crate::log::settings::{LogManagerSettings, LogSettings};
@@ -352,6 +353,9 @@ impl LogManager {
         }
         let folder = directory.path.join(partition.to_string());
         self.disk.create_directory(&folder)?;
+        if directory.may_tell_of(partition) {
+            new_log_file::put(&*self.disk, &folder)?;
+        }
         let log = self.load_log(now, partition, &folder, directory, settings, KnownOffsets::default())?;
         let is_left_over = log.topic_id().is_some();
         self.check_topic_id(&log, topic_id)?;
@@ -650,7 +654,7 @@ impl LogManager {
             topic_partition: partition.clone(),
             topic_id: topic_id.map_or_else(OnceLock::new, OnceLock::from),
             was_clean: directory.was_clean,
-            had_records: recovery_point > Offset(0) || loaded.checked_bytes > 0,
+            had_records: loaded.recovery_point > Offset(0) || loaded.checked_bytes > 0,
             checked_bytes: loaded.checked_bytes,
             log_directory: Arc::clone(&directory.path),
             is_disk_full: Arc::clone(&directory.is_full),

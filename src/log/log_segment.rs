@@ -285,13 +285,27 @@ impl LogSegment {
 
     /// Adds the last time entry and writes all index entries out: the segment is complete, or about to be closed.
     pub(super) fn complete_indexes(&mut self) -> Result<(), DiskError> {
+        self.index_largest()?;
+        self.offset_index.write()?;
+        self.time_index.write()?;
+        self.transaction_index.write()
+    }
+
+    /// Adds the last time entry.
+    fn index_largest(&mut self) -> Result<(), DiskError> {
         let largest = self.largest()?;
         if largest.timestamp > NO_TIMESTAMP {
             self.time_index.append(largest);
         }
-        self.offset_index.write()?;
-        self.time_index.write()?;
-        self.transaction_index.write()
+        Ok(())
+    }
+
+    /// Puts indexes that were built beside the old ones in their place, complete.
+    fn replace_indexes(&mut self) -> Result<(), LogError> {
+        self.index_largest()?;
+        self.offset_index.replace()?;
+        self.time_index.replace()?;
+        self.transaction_index.replace()
     }
 
     /// All its files, with all index entries written, to be synced.
@@ -311,7 +325,7 @@ impl LogSegment {
         mut note: impl FnMut(&RecordBatch<'_>, u64) -> Vec<AbortedTransaction>,
     ) -> Result<RecoveredSegment, LogError> {
         let (file, bytes) = (self.file()?, self.bytes);
-        self.reset_indexes()?;
+        self.reset_indexes(cut)?;
         let mut scanner = BatchScanner::new(&*file, 0, bytes, RECOVERY_CHUNK_BYTES).carefully();
         let mut recovered =
             RecoveredSegment { next_offset: self.base_offset, cut_bytes: 0, has_gaps: false, last_epoch: None };
@@ -339,7 +353,10 @@ impl LogSegment {
                 Err(ScanError::Disk(error)) => return Err(error.into()),
             }
         }
-        self.complete_indexes()?;
+        match cut {
+            Cut::Keep if !zoo::is(Bug::IndexRebuiltInPlace) => self.replace_indexes()?,
+            Cut::Keep | Cut::Remove => self.complete_indexes()?,
+        }
         (self.written_from, self.checked) = (self.bytes, vec![(0, self.bytes)]);
         match cut {
             Cut::Keep => (self.written_from, self.bytes) = (bytes, bytes),
@@ -383,11 +400,18 @@ impl LogSegment {
         self.offset_index.first_offset_from(position)
     }
 
-    /// Empties the indexes, to be built again by noting every batch from the first on.
-    fn reset_indexes(&mut self) -> Result<(), DiskError> {
-        self.offset_index.reset()?;
-        self.time_index.reset()?;
-        self.transaction_index.reset()?;
+    /// Begins indexes without entries, to be built again by noting every batch from the first on. Those of a segment that the next start recovers again, if this
+    /// one is cut short, are emptied in place; nobody would look at those of any other again, and so they are built beside the old ones.
+    fn reset_indexes(&mut self, cut: Cut) -> Result<(), DiskError> {
+        if cut == Cut::Remove || zoo::is(Bug::IndexRebuiltInPlace) {
+            self.offset_index.reset()?;
+            self.time_index.reset()?;
+            self.transaction_index.reset()?;
+        } else {
+            self.offset_index.begin_beside();
+            self.time_index.begin_beside();
+            self.transaction_index.begin_beside();
+        }
         self.bytes = 0;
         self.bytes_since_index_entry = 0;
         self.largest = Some(TimestampOffset { timestamp: NO_TIMESTAMP, offset: self.base_offset });

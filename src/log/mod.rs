@@ -24,6 +24,7 @@ mod log_manager;
 mod log_segment;
 pub mod log_validator;
 mod meta_properties;
+mod new_log_file;
 mod offset_checkpoint;
 mod offset_index;
 mod partition_metadata_file;

@@ -143,15 +143,17 @@ impl UnifiedLog {
     ) -> Result<(), DiskError> {
         let bases: Vec<Offset> = state.segments.keys().take(count + 1).copied().collect();
         let (Some(first_kept), Some(doomed)) = (bases.get(count), bases.get(..count)) else { return Ok(()) };
-        // A power cut may keep that names are gone and lose one that came before: without any, the log would begin anew and give offsets out again.
-        if state.sync.owes_directory(&state.directory) {
-            self.sync_names(state)?;
-        }
         state.move_log_start(*first_kept);
-        let directory = Arc::clone(&state.directory);
-        state.sync.owe_directory(directory);
         let due = now.instant.after_ms(settings.file_delete_delay_ms);
         for base in doomed {
+            // A power cut may keep that a name is gone and lose what was done before: without any segment, the log would begin anew and give offsets
+            // out again; where one is gone and the one before it is not, the gap would pass for an end that was torn off.
+            let is_in_order = doomed.first() == Some(base) || !zoo::is(Bug::SegmentsGoTogether);
+            if is_in_order && state.sync.owes_directory(&state.directory) {
+                self.sync_names(state)?;
+            }
+            let directory = Arc::clone(&state.directory);
+            state.sync.owe_directory(directory);
             let Some(segment) = state.segments.get_mut(base) else { continue };
             let renamed = segment.mark_deleted()?;
             state.removals.extend(renamed.into_iter().map(|path| (due, path)));

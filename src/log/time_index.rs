@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use crate::env::{DiskError, DiskFile};
+use crate::log::error::LogError;
 use crate::log::index_file::IndexFile;
 use crate::log::lazy_file::{LazyFile, SegmentPlace};
 use crate::log::log_file_name::TIME_INDEX;
@@ -104,6 +105,17 @@ impl TimeIndex {
     pub(super) fn reset(&mut self) -> Result<(), DiskError> {
         self.last = Some(self.none());
         self.entries.reset()
+    }
+
+    /// Begins without an entry, beside the file.
+    pub(super) fn begin_beside(&mut self) {
+        self.last = Some(self.none());
+        self.entries.begin_beside();
+    }
+
+    /// Puts what was built beside the file in its place.
+    pub(super) fn replace(&mut self) -> Result<(), LogError> {
+        self.entries.replace()
     }
 
     /// The file.

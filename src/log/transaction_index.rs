@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use crate::env::{DiskError, DiskFile};
+use crate::log::error::LogError;
 use crate::log::index_file::IndexFile;
 use crate::log::lazy_file::{LazyFile, SegmentPlace};
 use crate::log::log_file_name::TRANSACTION_INDEX;
@@ -144,6 +145,18 @@ impl TransactionIndex {
     /// Empties it, to be built again.
     pub(super) fn reset(&mut self) -> Result<(), DiskError> {
         if self.is_empty() { Ok(()) } else { self.entries.reset() }
+    }
+
+    /// Begins without an entry, beside the file.
+    pub(super) fn begin_beside(&mut self) {
+        self.entries.begin_beside();
+    }
+
+    /// Puts what was built beside the file in its place. Without an entry there is no file.
+    pub(super) fn replace(&mut self) -> Result<(), LogError> {
+        let is_empty = self.is_empty();
+        self.entries.replace()?;
+        if is_empty { Ok(self.file().remove()?) } else { Ok(()) }
     }
 
     /// The file.

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, RwLock};
 
 use crate::env::{Disk, DiskError, DiskFile};
 use crate::log::lazy_file::SegmentPlace;
-use crate::log::leader_epoch_cache::LeaderEpochCache;
+use crate::log::leader_epoch_cache::{LeaderEpochCache, WrittenEpochs};
 use crate::log::log_segment::LogSegment;
 use crate::log::producer_state_manager::{OpenTransaction, ProducerStateManager};
 use crate::log::recent_batches::RecentBatches;
@@ -18,6 +18,7 @@ use crate::log::settings::LogSettings;
 use crate::log::sync::SyncState;
 use crate::marks::Mark;
 use crate::types::{LeaderEpoch, Offset, ProducerId, TopicId, TopicPartition, WallTime};
+use crate::zoo::{self, Bug};
 
 /// Inactive segments of one log whose files stay open for the next read.
 const OPEN_INACTIVE_SEGMENTS_MAX: usize = 2;
@@ -65,6 +66,8 @@ pub(super) struct LogState {
     pub(super) damaged: BTreeSet<(Offset, u64)>,
     /// Errors of the disk that the operator was told of since the last upkeep.
     pub(super) troubles: BTreeSet<String>,
+    /// Whether its folder is marked as newer than the checkpoints.
+    pub(super) is_new: bool,
     /// Not used since the last upkeep.
     pub(super) is_idle: bool,
     open_inactive: VecDeque<Offset>,
@@ -134,6 +137,10 @@ pub(super) struct LoadedLog {
     pub(super) epochs: LeaderEpochCache,
     /// So many bytes had to be read again, since the last end was not in order.
     pub(super) checked_bytes: u64,
+    /// What the last checkpoint knew to be on disk, if it was about this log.
+    pub(super) recovery_point: Offset,
+    /// Whether its folder is marked as newer than the checkpoints.
+    pub(super) is_new: bool,
 }
 
 /// What does not change about a log.
@@ -183,6 +190,7 @@ impl UnifiedLog {
             removals: PendingRemovals::new(),
             damaged: BTreeSet::new(),
             troubles: BTreeSet::new(),
+            is_new: loaded.is_new,
             is_idle: true,
             open_inactive: VecDeque::new(),
         };
@@ -444,20 +452,37 @@ impl UnifiedLog {
     }
 
     /// Before a second segment begins, the name of the first has to be on the disk: a power cut may take it and leave the other, and the
-    /// log would begin there. A later segment that is missing is noticed by the gap. This waits for the disk, once in a log's life, and
-    /// only if nothing was synced before.
-    fn sync_first_name(&self, state: &mut LogState) -> Result<(), DiskError> {
-        let is_synced = state.segments.len() > 1 || !state.sync.owes_directory(&state.directory);
-        if is_synced {
-            return Ok(());
+    /// log would begin there. So has where the leader epoch began: a gap behind what the cut has torn away would else pass for one that this epoch
+    /// has found. A later segment that is missing is noticed by the gap. This waits for the disk, once in a leader epoch, and only if nothing was
+    /// synced before.
+    fn sync_before_second_segment(&self, state: &mut LogState) -> Result<(), DiskError> {
+        let owes_name = state.segments.len() == 1 && state.sync.owes_directory(&state.directory);
+        let owes_epoch = state.epochs.owes_latest() && !zoo::is(Bug::EpochAfterRoll);
+        if owes_epoch {
+            self.sync_epochs(state)?;
         }
-        Mark::NameSyncedFirst.reached();
-        self.sync_names(state)
+        if owes_name || owes_epoch {
+            Mark::NameSyncedFirst.reached();
+            self.sync_names(state)?;
+        }
+        Ok(())
+    }
+
+    /// Waits until the leader epochs are on the disk, but for the file's new name.
+    fn sync_epochs(&self, state: &mut LogState) -> Result<(), DiskError> {
+        let Some(WrittenEpochs { file, changes }) = state.epochs.write_beside()? else { return Ok(()) };
+        let synced = file.sync();
+        self.note_sync_in_lock(state, synced)?;
+        state.epochs.replace(changes).map(drop)
     }
 
     /// Waits until the names in the log's folder are on the disk.
     pub(super) fn sync_names(&self, state: &mut LogState) -> Result<(), DiskError> {
         let synced = self.disk.sync_directory(&state.directory);
+        self.note_sync_in_lock(state, synced)
+    }
+
+    fn note_sync_in_lock(&self, state: &mut LogState, synced: Result<(), DiskError>) -> Result<(), DiskError> {
         if synced.is_err() {
             self.set_status(state, LogStatus::Offline);
             self.offsets.has_failed_sync.store(true, Ordering::Release);
@@ -472,7 +497,7 @@ impl UnifiedLog {
             return Ok(());
         }
         self.check_place(state)?;
-        self.sync_first_name(state)?;
+        self.sync_before_second_segment(state)?;
         let (old, files) = (state.active_base(), state.active().settle()?);
         let snapshot = state.producers.take_snapshot()?;
         let segment = match LogSegment::create(self.place(state, base_offset), now) {

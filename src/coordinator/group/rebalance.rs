@@ -233,8 +233,7 @@ impl Turn<'_> {
         self.remove_member(group, member_id);
         match group.state() {
             GroupState::Stable | GroupState::CompletingRebalance if !is_pending => self.rebalance(group),
-            GroupState::PreparingRebalance if group.has_all_members_joined() => self.complete_join(group),
-            _ => {}
+            _ => self.maybe_complete_join(group),
         }
     }
 

@@ -96,6 +96,19 @@ fn a_client_that_does_not_come_back_with_its_id_is_forgotten_after_its_session_t
 }
 
 #[test]
+fn a_client_that_does_not_come_back_does_not_cut_the_first_rebalance_short() {
+    let settings = GroupSettings { initial_rebalance_delay_ms: 12_000, ..GroupSettings::default() };
+    let mut world = World::with(settings);
+    world.member_id();
+    world.pass_ms(1_000);
+    let join = world.join(&JoinRequest { requires_known_member_id: false, rebalance_timeout_ms: 60_000, ..join_of("") });
+    world.pass_ms(11_000);
+    assert!(world.waits(join), "the pending member's time was over after 10 s, the first round is after 13");
+    world.pass_ms(1_000);
+    assert_eq!(world.joined(join).generation, 1);
+}
+
+#[test]
 fn an_old_client_needs_no_member_id_to_join() {
     let mut world = World::new();
     let join = world.join(&JoinRequest { requires_known_member_id: false, ..join_of("") });

@@ -177,6 +177,9 @@ fn indexes_that_are_missing_torn_or_wrong_are_built_again() {
                 let (_manager, log) = open(&damaged, small(5));
                 assert_eq!(damaged.read(path(base, suffix)).unwrap(), intact, "{suffix} {base} {damage:?} {is_clean}");
                 assert_eq!(read_all(&log, Offset(0)), expected);
+                let cut_off = damaged.crash(|_, synced, _| synced);
+                let (_manager, _log) = open(&cut_off, small(5));
+                assert_eq!(cut_off.read(path(base, suffix)).unwrap(), intact, "{suffix} {base} {damage:?} {is_clean}");
             }
         }
     }
@@ -672,6 +675,19 @@ fn a_second_segment_begins_only_when_the_name_of_the_first_is_on_the_disk() {
 }
 
 #[test]
+fn a_second_segment_begins_only_when_it_is_on_the_disk_where_the_leader_epoch_began() {
+    let disk = MemoryDisk::new();
+    let (_manager, log) = open(&disk, small(1));
+    for epoch in [5, 6] {
+        log.become_leader(LeaderEpoch(epoch));
+        fill(&log, 2);
+        let epochs = disk.crash(|_, synced, _| synced).read("/logs/topic-0/leader-epoch-checkpoint").unwrap();
+        let last = String::from_utf8(epochs).unwrap().lines().last().map(str::to_owned);
+        assert_eq!(last.unwrap().split(' ').next(), Some(epoch.to_string().as_str()));
+    }
+}
+
+#[test]
 fn a_clean_shutdown_stays_one_when_the_metadata_log_is_loaded_before_the_others() {
     let disk = MemoryDisk::new();
     let (manager, log) = open(&disk, small(20));
@@ -695,4 +711,28 @@ fn checkpoints_of_a_deleted_topic_cost_a_new_one_of_the_same_name_no_record() {
     disk.write("/logs/log-start-offset-checkpoint", b"0\n1\ntopic 0 900\n");
     let (_manager, log) = open(&disk.crash(everything), small(3));
     assert_eq!((log.log_start_offset(), log.log_end_offset()), (Offset(0), Offset(20)));
+}
+
+#[test]
+fn a_new_log_that_is_longer_than_the_deleted_one_of_its_name_begins_where_it_began() {
+    let disk = MemoryDisk::new();
+    let (manager, log) = open(&disk, small(3));
+    fill(&log, 10);
+    log.delete_records_before(Offset(15)).unwrap();
+    manager.checkpoint().unwrap();
+    assert!(manager.delete(at(0), &partition(), 1).unwrap());
+    let begun = manager.create(at(0), &partition(), TopicId([8; 16]), Arc::new(small(3)), true).unwrap();
+    fill(&begun, 20);
+    begun.delete_records_before(Offset(2)).unwrap();
+
+    let reopened = |disk: &MemoryDisk| {
+        let disk = disk.kill();
+        let manager = open_manager(&disk, &["/logs"], &small(3), at(0));
+        let log = manager.get(&partition()).unwrap();
+        (log.log_start_offset(), log.log_end_offset())
+    };
+    assert_eq!(reopened(&disk), (Offset(0), Offset(40)), "the checkpoint tells of the deleted log");
+    manager.checkpoint().unwrap();
+    assert_eq!(reopened(&disk), (Offset(2), Offset(40)), "now it tells of this one");
+    assert!(disk.paths().iter().all(|path| !path.ends_with("klamm-new-log")));
 }
