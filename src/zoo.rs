@@ -174,14 +174,6 @@ bugs! {
         TornTakenForOld = "torn batch taken for an old format";
         /// A segment whose index is gone or torn takes its partition offline.
         MissingIndexFatal = "missing index is fatal";
-        /// An index that is missing or wrong is emptied and built again in its place, where a power cut leaves a part of it.
-        IndexRebuiltInPlace = "index is rebuilt in place";
-        /// What the checkpoints say of a deleted log is believed of the new one of its name.
-        FormerCheckpointBelieved = "former log's checkpoint is believed";
-        /// A second segment begins before it is on the disk where the leader epoch began.
-        EpochAfterRoll = "segment before its leader epoch";
-        /// Several segments go at once, and nothing keeps their order on the disk.
-        SegmentsGoTogether = "segments go in no order";
         /// An unclean start does not raise the leader epochs.
         EpochNotRaised = "leader epoch not raised";
         /// A failed append leaves the bytes that it has written.

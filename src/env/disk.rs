@@ -79,6 +79,8 @@ pub enum EntryKind {
     File,
     /// A directory.
     Directory,
+    /// A directory of another file system, by a link or a mount: [`Disk::sync_all`] does not reach it.
+    Elsewhere,
 }
 
 /// One entry of a directory.

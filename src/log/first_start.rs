@@ -119,7 +119,7 @@ fn look<'a>(
     for entry in entries {
         found.is_formatted |= entry.name == BOOTSTRAP_CHECKPOINT;
         match parse_folder_name(&entry.name) {
-            FolderKind::Current(partition) if entry.kind == EntryKind::Directory => {
+            FolderKind::Current(partition) if entry.kind != EntryKind::File => {
                 found.has_partitions = true;
                 found.has_metadata_log |= partition == *metadata_log && !is_emptied(disk, path, metadata_log)?;
             }

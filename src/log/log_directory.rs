@@ -54,6 +54,8 @@ impl std::fmt::Debug for LogDirectory {
 pub(super) struct FoundFolders {
     /// The folder of each partition.
     pub(super) partitions: BTreeMap<TopicPartition, PathBuf>,
+    /// Partitions whose folder lies on another file system.
+    pub(super) elsewhere: Vec<TopicPartition>,
     /// Folders of deleted partitions.
     pub(super) deleted: Vec<PathBuf>,
 }
@@ -142,11 +144,12 @@ impl LogDirectory {
     pub(super) fn folders(&self, disk: &dyn Disk) -> Result<FoundFolders, DiskError> {
         let mut found = FoundFolders::default();
         for entry in disk.list(&self.path)? {
-            if entry.kind != EntryKind::Directory {
+            if entry.kind == EntryKind::File {
                 continue;
             }
             let path = self.path.join(&entry.name);
             match parse_folder_name(&entry.name) {
+                FolderKind::Current(partition) if entry.kind == EntryKind::Elsewhere => found.elsewhere.push(partition),
                 FolderKind::Current(partition) => drop(found.partitions.insert(partition, path)),
                 FolderKind::Deleted => found.deleted.push(path),
                 FolderKind::Future | FolderKind::Stray | FolderKind::Other => {}

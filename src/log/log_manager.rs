@@ -588,21 +588,30 @@ impl LogManager {
         let (recovery_points, log_starts) = directory.checkpoints(&*self.disk)?;
         let found = directory.folders(&*self.disk)?;
         let mut loaded = LoadedDirectory { deleted: found.deleted, ..LoadedDirectory::default() };
-        for (partition, folder) in found.partitions.into_iter().filter(|(partition, _)| is_wanted(partition)) {
-            let settings = settings_of(&partition.topic);
-            let checkpoint = |offsets: &Offsets| offsets.get(&partition).copied().unwrap_or_default();
-            let known = KnownOffsets {
+        let known_of = |partition: &TopicPartition| {
+            let checkpoint = |offsets: &Offsets| offsets.get(partition).copied().unwrap_or_default();
+            KnownOffsets {
                 recovery_point: checkpoint(&recovery_points),
                 log_start: checkpoint(&log_starts),
                 is_synced_after: !directory.was_clean,
-            };
+            }
+        };
+        let unreadable = |KnownOffsets { recovery_point, log_start, .. }: KnownOffsets| {
+            let log_directory = Arc::clone(&directory.path);
+            UnreadableLog { log_directory, recovery_point, log_start }
+        };
+        for partition in found.elsewhere.into_iter().filter(|partition| is_wanted(partition)) {
+            tracing::error!(%partition, directory = %directory.path.display(), "the folder of a partition lies on another file system than its log directory, whose sync would not reach it, and is not served: move it into the log directory, or into one of log.dirs on its own file system");
+            loaded.unreadable.insert(partition.clone(), unreadable(known_of(&partition)));
+        }
+        for (partition, folder) in found.partitions.into_iter().filter(|(partition, _)| is_wanted(partition)) {
+            let settings = settings_of(&partition.topic);
+            let known = known_of(&partition);
             match self.load_log(now, &partition, &folder, directory, settings, known) {
                 Ok(log) => drop(loaded.logs.insert(partition, log)),
                 Err(error @ LogError::Malformed { .. }) => {
                     tracing::error!(%partition, directory = %directory.path.display(), %error, "a log cannot be loaded, and is not served until its files are mended or moved away");
-                    let KnownOffsets { recovery_point, log_start, .. } = known;
-                    let log_directory = Arc::clone(&directory.path);
-                    loaded.unreadable.insert(partition, UnreadableLog { log_directory, recovery_point, log_start });
+                    loaded.unreadable.insert(partition, unreadable(known));
                 }
                 Err(error) => return Err(error),
             }

@@ -354,8 +354,8 @@ impl LogSegment {
             }
         }
         match cut {
-            Cut::Keep if !zoo::is(Bug::IndexRebuiltInPlace) => self.replace_indexes()?,
-            Cut::Keep | Cut::Remove => self.complete_indexes()?,
+            Cut::Keep => self.replace_indexes()?,
+            Cut::Remove => self.complete_indexes()?,
         }
         (self.written_from, self.checked) = (self.bytes, vec![(0, self.bytes)]);
         match cut {
@@ -403,7 +403,7 @@ impl LogSegment {
     /// Begins indexes without entries, to be built again by noting every batch from the first on. Those of a segment that the next start recovers again, if this
     /// one is cut short, are emptied in place; nobody would look at those of any other again, and so they are built beside the old ones.
     fn reset_indexes(&mut self, cut: Cut) -> Result<(), DiskError> {
-        if cut == Cut::Remove || zoo::is(Bug::IndexRebuiltInPlace) {
+        if cut == Cut::Remove {
             self.offset_index.reset()?;
             self.time_index.reset()?;
             self.transaction_index.reset()?;

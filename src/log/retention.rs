@@ -148,8 +148,7 @@ impl UnifiedLog {
         for base in doomed {
             // A power cut may keep that a name is gone and lose what was done before: without any segment, the log would begin anew and give offsets
             // out again; where one is gone and the one before it is not, the gap would pass for an end that was torn off.
-            let is_in_order = doomed.first() == Some(base) || !zoo::is(Bug::SegmentsGoTogether);
-            if is_in_order && state.sync.owes_directory(&state.directory) {
+            if state.sync.owes_directory(&state.directory) {
                 self.sync_names(state)?;
             }
             let directory = Arc::clone(&state.directory);

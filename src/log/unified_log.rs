@@ -18,7 +18,6 @@ use crate::log::settings::LogSettings;
 use crate::log::sync::SyncState;
 use crate::marks::Mark;
 use crate::types::{LeaderEpoch, Offset, ProducerId, TopicId, TopicPartition, WallTime};
-use crate::zoo::{self, Bug};
 
 /// Inactive segments of one log whose files stay open for the next read.
 const OPEN_INACTIVE_SEGMENTS_MAX: usize = 2;
@@ -457,7 +456,7 @@ impl UnifiedLog {
     /// synced before.
     fn sync_before_second_segment(&self, state: &mut LogState) -> Result<(), DiskError> {
         let owes_name = state.segments.len() == 1 && state.sync.owes_directory(&state.directory);
-        let owes_epoch = state.epochs.owes_latest() && !zoo::is(Bug::EpochAfterRoll);
+        let owes_epoch = state.epochs.owes_latest();
         if owes_epoch {
             self.sync_epochs(state)?;
         }

@@ -60,6 +60,7 @@ impl Disk for FileDisk {
     fn list(&self, directory: &Path) -> Result<Vec<DiskEntry>, DiskError> {
         let fail = |error| to_disk_error("list", directory, error);
         let mut entries = Vec::new();
+        let device = fs::metadata(directory).map_err(fail)?.dev();
         for entry in fs::read_dir(directory).map_err(fail)? {
             let entry = entry.map_err(fail)?;
             let Ok(name) = entry.file_name().into_string() else { continue };
@@ -70,7 +71,8 @@ impl Disk for FileDisk {
                 Err(error) => return Err(fail(error)),
             };
             if metadata.is_dir() {
-                entries.push(DiskEntry { name, kind: EntryKind::Directory, bytes: 0 });
+                let kind = if metadata.dev() == device { EntryKind::Directory } else { EntryKind::Elsewhere };
+                entries.push(DiskEntry { name, kind, bytes: 0 });
             } else if metadata.is_file() {
                 entries.push(DiskEntry { name, kind: EntryKind::File, bytes: metadata.len() });
             }
@@ -182,6 +184,17 @@ mod tests {
         let _lock = disk.lock(&root.join(".lock")).unwrap();
         disk.rename(&root, &directory.path().join("elsewhere")).unwrap();
         disk.sync_all(&root).expect("the descriptor that has seen every failed write since the start");
+    }
+
+    #[test]
+    fn a_link_to_another_file_system_is_told_from_a_directory() {
+        let directory = tempfile::tempdir().unwrap();
+        fs::create_dir(directory.path().join("here")).unwrap();
+        std::os::unix::fs::symlink("here", directory.path().join("link")).unwrap();
+        std::os::unix::fs::symlink("/proc", directory.path().join("other")).unwrap();
+        let entries = FileDisk::new().list(directory.path()).unwrap();
+        let kinds: Vec<EntryKind> = entries.iter().map(|entry| entry.kind).collect();
+        assert_eq!(kinds, [EntryKind::Directory, EntryKind::Directory, EntryKind::Elsewhere]);
     }
 
     #[test]

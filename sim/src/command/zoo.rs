@@ -28,9 +28,9 @@ const WALK_SEEDS: u64 = 600;
 /// The options of `zoo`.
 #[derive(Args)]
 pub(super) struct Options {
-    /// Only the bug with this name.
-    #[arg(long)]
-    bug: Option<String>,
+    /// Only the bug with this name; may be given several times.
+    #[arg(long, value_name = "NAME")]
+    bug: Vec<String>,
     /// Only a part of the bugs, so that several processes can share them: 2/3 is every third one, from the second on.
     #[arg(long, value_name = "I/N", value_parser = parse_shard)]
     shard: Option<Shard>,
@@ -113,20 +113,21 @@ struct Row {
 
 impl Options {
     pub(super) fn obey(self) -> Exit {
-        let wanted = |bug: &&Bug| self.bug.as_deref().is_none_or(|only| bug.name() == only.replace('_', " "));
+        let named: Vec<String> = self.bug.iter().map(|name| name.replace('_', " ")).collect();
+        if let Some(unknown) = named.iter().find(|name| Bug::ALL.iter().all(|bug| bug.name() != name.as_str())) {
+            let names: Vec<&str> = Bug::ALL.iter().map(|bug| bug.name()).collect();
+            return refuse(&format!("there is no bug '{unknown}'; there are: {}", names.join(", ")));
+        }
+        let wanted = |bug: &&Bug| named.is_empty() || named.iter().any(|name| name == bug.name());
         let Shard { part, parts } = self.shard.unwrap_or(Shard { part: 0, parts: 1 });
         let bugs: Vec<Bug> = Bug::ALL.iter().filter(wanted).skip(part).step_by(parts).copied().collect();
-        if bugs.is_empty() {
-            let names: Vec<&str> = Bug::ALL.iter().map(|bug| bug.name()).collect();
-            return refuse(&format!("no such bug; there are: {}", names.join(", ")));
-        }
         if self.oracle || self.ablation {
             return Walk {
                 bugs,
                 seeds: self.seeds.unwrap_or(WALK_SEEDS),
                 with_oracle: self.oracle,
                 with_faults: self.ablation,
-                with_clean_seeds: self.bug.is_none(),
+                with_clean_seeds: self.bug.is_empty(),
                 budget: self.budget,
                 notes: self.notes,
                 json: self.json,

@@ -101,7 +101,8 @@ fn a_client_that_does_not_come_back_does_not_cut_the_first_rebalance_short() {
     let mut world = World::with(settings);
     world.member_id();
     world.pass_ms(1_000);
-    let join = world.join(&JoinRequest { requires_known_member_id: false, rebalance_timeout_ms: 60_000, ..join_of("") });
+    let join =
+        world.join(&JoinRequest { requires_known_member_id: false, rebalance_timeout_ms: 60_000, ..join_of("") });
     world.pass_ms(11_000);
     assert!(world.waits(join), "the pending member's time was over after 10 s, the first round is after 13");
     world.pass_ms(1_000);

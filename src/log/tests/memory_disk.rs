@@ -42,6 +42,8 @@ pub(crate) struct Faults {
     pub(crate) unsyncable: Mutex<Option<PathBuf>>,
     /// This directory cannot be listed.
     pub(crate) unreadable: Mutex<Option<PathBuf>>,
+    /// This directory lies on another file system.
+    pub(crate) elsewhere: Mutex<Option<PathBuf>>,
 }
 
 #[derive(Debug)]
@@ -274,7 +276,11 @@ impl Disk for MemoryDisk {
             })
             .collect();
         let inside = directories.iter().filter(|path| path.parent() == Some(directory));
-        entries.extend(inside.map(|path| DiskEntry { name: name(path), kind: EntryKind::Directory, bytes: 0 }));
+        entries.extend(inside.map(|path| {
+            let is_elsewhere = self.faults.elsewhere.lock().unwrap().as_deref() == Some(path.as_path());
+            let kind = if is_elsewhere { EntryKind::Elsewhere } else { EntryKind::Directory };
+            DiskEntry { name: name(path), kind, bytes: 0 }
+        }));
         entries.sort_by(|left, right| left.name.cmp(&right.name));
         Ok(entries)
     }

@@ -714,6 +714,18 @@ fn checkpoints_of_a_deleted_topic_cost_a_new_one_of_the_same_name_no_record() {
 }
 
 #[test]
+fn a_folder_on_another_file_system_is_not_served_and_none_begins_in_its_place() {
+    let disk = filled(3).crash(everything);
+    *disk.faults.elsewhere.lock().unwrap() = Some("/logs/topic-0".into());
+    let manager = open_manager(&disk, &["/logs"], &small(3), at(0));
+    assert!(manager.get(&partition()).is_none());
+    let begun = manager.create(at(0), &partition(), TopicId([7; 16]), Arc::new(small(3)), true);
+    assert!(matches!(begun, Err(LogError::Unreadable { .. })));
+    let (_manager, log) = open(&disk.crash(everything), small(3));
+    assert_eq!(log.log_end_offset(), Offset(20), "it is served where it is moved back");
+}
+
+#[test]
 fn a_new_log_that_is_longer_than_the_deleted_one_of_its_name_begins_where_it_began() {
     let disk = MemoryDisk::new();
     let (manager, log) = open(&disk, small(3));
