@@ -90,6 +90,10 @@ bugs! {
         QueueWakesNobody = "room in the queue wakes nobody";
         /// The role that watches deadlines is not told of a parked fetch's.
         DeadlineUnannounced = "deadline of a fetch is not announced";
+        /// Records that a sync lets readers see wake no fetch that waits for them.
+        SyncWakesNoFetch = "a sync wakes no fetch";
+        /// Records that an append lets readers see at once wake no fetch that waits for them.
+        AppendWakesNoFetch = "an append wakes no fetch";
         /// A connection that was aborted before it was accepted lets the others wait for an edge that has come already.
         AbortedAcceptEnds = "aborted connection ends the accepting";
     }
@@ -138,6 +142,8 @@ bugs! {
         EmptyFetchDoesNotWait = "empty incremental fetch does not wait";
         /// A fetch from behind the last record, but before the end of the log, is answered at once, again and again.
         HoleEndsWait = "hole at the end ends the wait";
+        /// Any byte ends the wait of a fetch, however many it waits for.
+        AnyByteEndsWait = "any byte ends the wait";
         /// A produce that waits for the disk is given up after a thousandth of its time.
         ProduceGivenUp = "produce is given up before its time";
     }

@@ -191,6 +191,12 @@ impl World {
         self.shared.lock().advance_to(instant);
     }
 
+    /// Nobody has anything to do now.
+    pub(crate) fn rest(&self) {
+        let mut kernel = self.shared.lock();
+        kernel.rested_at = kernel.now;
+    }
+
     /// Moves time forward by a drawn number of nanoseconds from `low` to `high`.
     pub fn spend(&self, site: Site, entity: u64, (low, high): (u64, u64)) {
         let mut kernel = self.shared.lock();

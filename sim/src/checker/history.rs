@@ -5,12 +5,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
+use klamm::types::Instant;
+
 use super::admin_history::AdminHistory;
 use super::aged_offsets::AgedOffsets;
 use super::connection_limits::ConnectionLimits;
 use super::deleted_records::DeletedRecords;
 use super::destroyed_records::DestroyedRecords;
 use super::group_history::GroupHistory;
+use super::readable_records::ReadableRecords;
 use super::sessions::Sessions;
 use super::{Excuse, Oracle, Violation};
 use crate::client::Value;
@@ -128,6 +131,7 @@ pub struct History {
     admin: AdminHistory,
     destroyed: DestroyedRecords,
     deleted: DeletedRecords,
+    readable: ReadableRecords,
     aged: AgedOffsets,
     violations: Vec<Violation>,
     oracle: Oracle,
@@ -303,6 +307,18 @@ impl History {
     /// Which records clients have had deleted.
     pub(crate) fn deleted(&mut self) -> &mut DeletedRecords {
         &mut self.deleted
+    }
+
+    /// Up to where clients were told that partitions are readable.
+    pub(crate) fn readable(&mut self) -> &mut ReadableRecords {
+        &mut self.readable
+    }
+
+    /// Since when it is known that a reader at this offset finds something. Where there never was anything it waits for what comes behind.
+    pub(crate) fn readable_since(&self, partition: i32, offset: i64) -> Option<Instant> {
+        let is_hollow = partition == 0 && self.hollow.contains(&offset);
+        let offset = if self.oracle.grants(Excuse::Hollow, is_hollow) { offset.max(self.hollow.end) } else { offset };
+        self.readable.since(partition, offset)
     }
 
     /// Which committed offsets are too old.

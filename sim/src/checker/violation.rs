@@ -136,8 +136,14 @@ pub enum Violation {
     OffsetKept { group: String, late_ms: i64 },
     #[error("T1: a request of client {client} was answered as timed out before its time")]
     ExpiredEarly { client: u32 },
-    #[error("T2: a fetch of client {client} was answered without anything {early_ns} ns before its time")]
+    #[error(
+        "T2: a fetch of client {client} was answered with fewer bytes than it waits for {early_ns} ns before its time"
+    )]
     AnsweredEarly { client: u32, early_ns: u64 },
+    #[error(
+        "T3: a fetch of client {client} waits for records of partition {partition} {late_ns} ns after they were there for it"
+    )]
+    WokenLate { client: u32, partition: i32, late_ns: u64 },
     #[error("M1: that topic {name} is there is {is_there}, and the client was told otherwise")]
     TopicNotAsTold { name: String, is_there: bool },
     #[error("M2: topic {name} was configured with {told} and has {found:?}")]
@@ -278,6 +284,7 @@ impl Violation {
             | Violation::RemovalUnseen { client, .. }
             | Violation::CannotLeave { client, .. }
             | Violation::AnsweredEarly { client, .. }
+            | Violation::WokenLate { client, .. }
             | Violation::AbortedTold { client, .. }
             | Violation::SessionOtherwise { client, .. }
             | Violation::ForgottenTold { client, .. }
