@@ -168,6 +168,10 @@ bugs! {
     }
     /// What a start, or what comes after an error, makes of what it finds.
     Recovery = "recovery" {
+        /// An epoch in which nothing was written stays when the next one begins at the same offset.
+        EmptyEpochStays = "empty epoch stays";
+        /// The file of leader epochs is not replaced by a newer one.
+        EpochFileStays = "file of epochs stays old";
         /// A recovery takes batches whose checksum does not match.
         RecoveryIgnoresCrc = "recovery ignores CRC";
         /// A recovery does not look which producers wrote the batches that it reads.

@@ -18,15 +18,17 @@ use self::faults_so_far::{FaultsSoFar, is_fragile, takes_partitions_offline};
 use crate::broker_machine::BrokerMachine;
 use crate::checker::{History, Violation};
 use crate::client::{
-    Admin, Ager, Client, Consumer, Contrarian, Crowd, Deleter, EpochTeller, Examiner, Garbage, GroupMember, Hoarder,
-    Operator, Player, Producer, Renewer, Seeker, SessionKeeper, SlowReader, Tuner, Vanisher, Watcher, from_word,
+    Admin, Ager, Chronicler, Client, Consumer, Contrarian, Crowd, Deleter, EpochTeller, Examiner, Garbage, GroupMember,
+    Hoarder, Operator, Player, Producer, Renewer, Seeker, SessionKeeper, SlowReader, Tuner, Vanisher, Watcher,
+    from_word,
 };
 use crate::clock_faults::ClockFaults;
 use crate::disk_volumes::Filled;
 use crate::heritage;
 use crate::keyed::{Fired, Site};
 use crate::plan::{
-    AGER, Ending, LAST_AGER, LAST_SEEKER, PLAYER, Plan, WATCHER, last_admin, last_consumer, last_member, last_silent,
+    AGER, CHRONICLER, Ending, LAST_AGER, LAST_SEEKER, PLAYER, Plan, WATCHER, last_admin, last_consumer, last_member,
+    last_silent,
 };
 use crate::reduction::Simple;
 use crate::scenario::Scenario;
@@ -343,6 +345,7 @@ impl Run {
         self.seat("consumer", last_consumer().client, Box::new(Consumer::new(last_consumer(), TOPIC)));
         self.finish();
         self.seat("seeker", LAST_SEEKER, Box::new(Seeker::new(LAST_SEEKER, TOPIC)));
+        self.seat("chronicler", CHRONICLER, Box::new(Chronicler::new(CHRONICLER, TOPIC)));
         self.finish();
         self.play_scene();
         self.let_offsets_age();

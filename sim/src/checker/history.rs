@@ -13,6 +13,7 @@ use super::connection_limits::ConnectionLimits;
 use super::deleted_records::DeletedRecords;
 use super::destroyed_records::DestroyedRecords;
 use super::group_history::GroupHistory;
+use super::leader_epochs::LeaderEpochs;
 use super::readable_records::ReadableRecords;
 use super::sessions::Sessions;
 use super::{Excuse, Oracle, Violation};
@@ -132,6 +133,7 @@ pub struct History {
     destroyed: DestroyedRecords,
     deleted: DeletedRecords,
     readable: ReadableRecords,
+    epochs: LeaderEpochs,
     aged: AgedOffsets,
     violations: Vec<Violation>,
     oracle: Oracle,
@@ -235,6 +237,7 @@ impl History {
         if self.is_final {
             self.final_reads.insert((partition, offset), value);
             self.final_times.insert((partition, offset), timestamp);
+            self.epochs.read(partition, epoch, offset);
         }
     }
 
@@ -250,8 +253,9 @@ impl History {
     }
 
     /// Notes the mark of an ended transaction.
-    pub(crate) fn marked(&mut self, partition: i32, offset: i64, timestamp: i64) {
+    pub(crate) fn marked(&mut self, partition: i32, epoch: i32, offset: i64, timestamp: i64) {
         if self.is_final {
+            self.epochs.read(partition, epoch, offset);
             self.final_times.insert((partition, offset), timestamp);
         }
     }
@@ -270,6 +274,23 @@ impl History {
         if found != expected && !self.destroyed.may_mislead(partition) {
             let (expected, found) = (expected.0, found.0);
             self.violate(Violation::SoughtInVain { partition, timestamp, expected, found });
+        }
+    }
+
+    /// The broker says where epochs of a partition end: the present one, all before it, and the next. What was deleted takes its epochs along, and may come back
+    /// without them.
+    pub(crate) fn epochs_told(&mut self, partition: i32, latest: i32, told: &[(i32, i64)]) {
+        let Some((_, end)) = told.first().copied() else { return };
+        if self.destroyed.is_touched(partition) {
+            return;
+        }
+        let is_deleted = self.deleted.excuses(partition, 0);
+        let end = end.max(self.epochs.end_of_reading(partition));
+        for (epoch, found) in std::iter::once(latest).chain(0..latest).chain([latest + 1]).zip(told.iter().copied()) {
+            let expected = self.epochs.end_of(partition, epoch, (latest, end));
+            if found != expected && (epoch >= latest || !is_deleted) {
+                self.violate(Violation::EpochEndsElsewhere { partition, epoch, expected, found });
+            }
         }
     }
 

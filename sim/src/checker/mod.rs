@@ -11,6 +11,7 @@ mod group_history;
 mod history;
 #[cfg(test)]
 mod history_tests;
+mod leader_epochs; // where epochs end, as far as records say
 mod oracle; // how it judges: as a whole, or bent in one place
 mod readable_records; // up to where readers see, and since when
 mod read_ahead; // how much is read behind a request that is in work

@@ -24,7 +24,7 @@ macro_rules! checks {
 checks! {
     AcknowledgedLost, AcknowledgedElsewhere, Twice, RefusedThere, RefusedWithoutCause, OffsetChanged, Gap,
     OutOfOrder, SequenceBroken, NeverAcknowledged, WentBack, AboveHighWatermark, DeletedServed, DeletedBack,
-    DeletedOtherwise, OutOfRange, ReadLost, EpochEndsEarly, Foreign, SoughtInVain, NotSought, ServedShort, Denied,
+    DeletedOtherwise, OutOfRange, ReadLost, EpochEndsEarly, EpochEndsElsewhere, Foreign, SoughtInVain, NotSought, ServedShort, Denied,
     RemovalUnseen, NotRetained, StaleServed, Leaderless, StartsWithoutMetadata, DamagedBatch, TwoOwners, CommitLost,
     CommitUnseen, ForeignCommit, CommitAhead, StaleCommit, StaleHeartbeat, AssignmentLost, TwinAlive,
     StaticRebalance, GroupTooLarge, CannotLeave, Expelled, WaitedInVain, OffsetExpired, OffsetKept, ExpiredEarly,

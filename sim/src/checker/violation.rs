@@ -68,6 +68,10 @@ pub enum Violation {
         "L9: client {client} has read up to {read} in an epoch of partition {partition} that is said to end at {end}"
     )]
     EpochEndsEarly { client: u32, partition: i32, read: i64, end: i64 },
+    #[error(
+        "L20: by what was read, epoch {epoch} of partition {partition} ends as {expected:?} says, and {found:?} is told"
+    )]
+    EpochEndsElsewhere { partition: i32, epoch: i32, expected: (i32, i64), found: (i32, i64) },
     #[error("L2: offset {offset} of partition {partition} holds bytes that nobody wrote")]
     Foreign { partition: i32, offset: i64 },
     #[error(

@@ -94,7 +94,8 @@ impl Position {
     fn pass_marker(&mut self, context: &mut ClientContext<'_>, partition: i32, losses: u32, batch: &RecordBatch<'_>) {
         let base = batch.base_offset().0;
         if base == self.offset || context.history.excuses_gap(partition, self.offset..base) {
-            context.history.marked(partition, base, batch.max_timestamp());
+            let epoch = batch.partition_leader_epoch().0;
+            context.history.marked(partition, epoch, base, batch.max_timestamp());
             self.offset = batch.next_offset().0;
             (self.read_in_epoch, self.losses) = (batch.partition_leader_epoch().0, losses);
         }
