@@ -295,6 +295,10 @@ bugs! {
         RetentionTakesOneMore = "retention takes a segment too many";
         /// A last segment of old records alone stays.
         LastSegmentNeverOld = "last segment never grows old";
+        /// The folder of a deleted log is never due to be removed.
+        DeletedFolderStays = "deleted folder stays";
+        /// The files of deleted segments are never due to be removed.
+        DeletedFilesStay = "deleted files stay";
         /// The offset of a member that is there grows old.
         HeldOffsetAges = "offset of a member grows old";
         /// The end that a client has set for its offset is forgotten when the broker starts again.

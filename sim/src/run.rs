@@ -352,6 +352,7 @@ impl Run {
         self.seat_silent();
         self.finish();
         self.see_all_off();
+        self.see_deleted_off();
         if let Some(broker) = self.broker.take() {
             // How the broker is put away is no part of the story.
             self.world.keep_events(0..0);
@@ -526,6 +527,17 @@ impl Run {
         if !self.until(limit, Run::holds_nothing_for_nobody) && !self.is_over {
             let held = self.broker.as_ref().map(|broker| format!("{:?}", broker.holdings())).unwrap_or_default();
             self.history.violate(Violation::HeldForNobody { held, open: self.world.open_connections() });
+        }
+    }
+
+    /// Where the log keeper works early, what was deleted is gone by now or soon.
+    fn see_deleted_off(&mut self) {
+        let is_due = self.plan.layout.config.get("log.segment.delete.delay.ms").is_some();
+        let limit = Instant(self.world.now().instant.0 + LEAVING_NS_MAX);
+        let is_gone = |run: &Run| run.world.marked_as_deleted().is_none();
+        if is_due && (self.is_fresh || self.is_disk_sound()) && !self.until(limit, is_gone) && !self.is_over {
+            let name = self.world.marked_as_deleted().unwrap_or_default();
+            self.history.violate(Violation::DeletedKept { name });
         }
     }
 

@@ -409,6 +409,11 @@ impl World {
         self.shared.lock().descriptors.limit = forbidden.then_some(0);
     }
 
+    /// What the broker has named as deleted in a log directory and not removed so far.
+    pub(crate) fn marked_as_deleted(&self) -> Option<String> {
+        self.shared.lock().disk.marked_as_deleted()
+    }
+
     /// How many accepted connections the broker holds.
     pub fn open_connections(&self) -> u64 {
         self.shared.lock().descriptors.sockets

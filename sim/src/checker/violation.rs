@@ -202,6 +202,8 @@ pub enum Violation {
     ClosedWithoutCause { connection: u64 },
     #[error("R1: {open} connections are open after all clients have left, and the broker holds {held}")]
     HeldForNobody { held: String, open: u64 },
+    #[error("R2: {name} is deleted, and lies on the disk long after its delay")]
+    DeletedKept { name: String },
     #[error("N6: connection {connection:#x}, on which nonsense was sent, is still open")]
     NonsenseHeard { connection: u64 },
     #[error(
