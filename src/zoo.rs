@@ -90,6 +90,10 @@ bugs! {
         QueueWakesNobody = "room in the queue wakes nobody";
         /// The role that watches deadlines is not told of a parked fetch's.
         DeadlineUnannounced = "deadline of a fetch is not announced";
+        /// Records that a sync lets readers see wake no fetch that waits for them.
+        SyncWakesNoFetch = "a sync wakes no fetch";
+        /// Records that an append lets readers see at once wake no fetch that waits for them.
+        AppendWakesNoFetch = "an append wakes no fetch";
         /// A connection that was aborted before it was accepted lets the others wait for an edge that has come already.
         AbortedAcceptEnds = "aborted connection ends the accepting";
     }
@@ -138,6 +142,8 @@ bugs! {
         EmptyFetchDoesNotWait = "empty incremental fetch does not wait";
         /// A fetch from behind the last record, but before the end of the log, is answered at once, again and again.
         HoleEndsWait = "hole at the end ends the wait";
+        /// Any byte ends the wait of a fetch, however many it waits for.
+        AnyByteEndsWait = "any byte ends the wait";
         /// A produce that waits for the disk is given up after a thousandth of its time.
         ProduceGivenUp = "produce is given up before its time";
     }
@@ -162,6 +168,10 @@ bugs! {
     }
     /// What a start, or what comes after an error, makes of what it finds.
     Recovery = "recovery" {
+        /// An epoch in which nothing was written stays when the next one begins at the same offset.
+        EmptyEpochStays = "empty epoch stays";
+        /// The file of leader epochs is not replaced by a newer one.
+        EpochFileStays = "file of epochs stays old";
         /// A recovery takes batches whose checksum does not match.
         RecoveryIgnoresCrc = "recovery ignores CRC";
         /// A recovery does not look which producers wrote the batches that it reads.
@@ -277,6 +287,10 @@ bugs! {
         RetentionTakesOneMore = "retention takes a segment too many";
         /// A last segment of old records alone stays.
         LastSegmentNeverOld = "last segment never grows old";
+        /// The folder of a deleted log is never due to be removed.
+        DeletedFolderStays = "deleted folder stays";
+        /// The files of deleted segments are never due to be removed.
+        DeletedFilesStay = "deleted files stay";
         /// The offset of a member that is there grows old.
         HeldOffsetAges = "offset of a member grows old";
         /// The end that a client has set for its offset is forgotten when the broker starts again.

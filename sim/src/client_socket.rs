@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 
 use crate::errno;
 use crate::kernel::Shared;
-use crate::stream::{Phase, Side};
+use crate::stream::{Phase, Side, Turnaround};
 use crate::trace::TraceKind;
 
 /// What a client can do with its connection now.
@@ -64,6 +64,11 @@ impl ClientSocket {
         let mut kernel = self.shared.lock();
         let state = kernel.network.stream(self.stream);
         (state.to_broker.read_bytes(), state.to_client.sent_bytes())
+    }
+
+    /// What the broker did last.
+    pub(crate) fn turnaround(&self) -> Turnaround {
+        self.shared.lock().network.stream(self.stream).turnaround
     }
 
     /// Reads what has arrived; 0 is the end of the stream.

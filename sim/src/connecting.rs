@@ -11,7 +11,7 @@ use crate::keyed::{Draw, Site, mix};
 use crate::network_state::{Action, Manner};
 use crate::pipe::Pipe;
 use crate::route::{Mishap, Route};
-use crate::stream::{End, Phase, Side, Stream};
+use crate::stream::{End, Phase, Side, Stream, Turnaround};
 use crate::trace::TraceKind;
 
 const MILLISECOND: u64 = 1_000_000;
@@ -68,6 +68,7 @@ impl Kernel {
         let stream =
             u32::try_from(self.network.streams.len()).expect("a run makes less than four thousand million connections");
         self.network.streams.push(Stream {
+            turnaround: Turnaround::default(),
             identity,
             peer,
             local,

@@ -249,6 +249,20 @@ impl DiskState {
         }
     }
 
+    /// What the broker has named as deleted in a log directory and not removed so far.
+    pub(crate) fn marked_as_deleted(&self) -> Option<String> {
+        let entries = |node: NodeId| match self.nodes.get(node) {
+            Some(Node::Directory(directory)) => directory.entries.iter(),
+            _ => Default::default(),
+        };
+        let folders = self.log_directories.iter().filter_map(|path| self.lookup(path)).flat_map(entries);
+        folders.into_iter().find_map(|(folder, node)| {
+            let mut files = entries(*node).filter(|(name, _)| name.ends_with(".deleted"));
+            let is_deleted = folder.ends_with("-delete");
+            is_deleted.then(|| folder.clone()).or_else(|| files.next().map(|(name, _)| format!("{folder}/{name}")))
+        })
+    }
+
     /// The files and directories at and below a node.
     pub(crate) fn below(&self, root: NodeId) -> Vec<NodeId> {
         let mut found = vec![root];

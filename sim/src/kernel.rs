@@ -54,6 +54,8 @@ pub(crate) struct Kernel {
     pub(crate) flaw: Option<Flaw>,
     pub(crate) disk_effects: u64,
     pub(crate) crash_before: Option<(u64, Crash)>,
+    /// The last time that nobody had anything to do, and nothing had struck shortly before.
+    pub(crate) rested_at: Instant,
     /// Words that clients have used; what one means only they know.
     pub(crate) words: BTreeSet<u32>,
 }
@@ -75,6 +77,7 @@ impl Kernel {
             flaw,
             disk_effects: 0,
             crash_before: None,
+            rested_at: Instant(0),
             words: BTreeSet::new(),
         };
         kernel.network.is_linux_like =

@@ -58,6 +58,8 @@ pub(crate) const LAST_AGER: u32 = 207;
 pub(crate) const PLAYER: u32 = 208;
 /// The client that looks records up by their time, at the end.
 pub(crate) const LAST_SEEKER: u32 = 203;
+/// The client that asks where all epochs end, at the end.
+pub(crate) const CHRONICLER: u32 = 209;
 /// The client that looks whether a directory that was removed is offline.
 pub(crate) const WATCHER: u32 = 204;
 /// What is added to the number of a client for each turn of the run before it came.

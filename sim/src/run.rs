@@ -18,15 +18,17 @@ use self::faults_so_far::{FaultsSoFar, is_fragile, takes_partitions_offline};
 use crate::broker_machine::BrokerMachine;
 use crate::checker::{History, Violation};
 use crate::client::{
-    Admin, Ager, Client, Consumer, Contrarian, Crowd, Deleter, EpochTeller, Examiner, Garbage, GroupMember, Hoarder,
-    Operator, Player, Producer, Renewer, Seeker, SessionKeeper, SlowReader, Tuner, Vanisher, Watcher, from_word,
+    Admin, Ager, Chronicler, Client, Consumer, Contrarian, Crowd, Deleter, EpochTeller, Examiner, Garbage, GroupMember,
+    Hoarder, Operator, Player, Producer, Renewer, Seeker, SessionKeeper, SlowReader, Tuner, Vanisher, Watcher,
+    from_word,
 };
 use crate::clock_faults::ClockFaults;
 use crate::disk_volumes::Filled;
 use crate::heritage;
 use crate::keyed::{Fired, Site};
 use crate::plan::{
-    AGER, Ending, LAST_AGER, LAST_SEEKER, PLAYER, Plan, WATCHER, last_admin, last_consumer, last_member, last_silent,
+    AGER, CHRONICLER, Ending, LAST_AGER, LAST_SEEKER, PLAYER, Plan, WATCHER, last_admin, last_consumer, last_member,
+    last_silent,
 };
 use crate::reduction::Simple;
 use crate::scenario::Scenario;
@@ -343,12 +345,14 @@ impl Run {
         self.seat("consumer", last_consumer().client, Box::new(Consumer::new(last_consumer(), TOPIC)));
         self.finish();
         self.seat("seeker", LAST_SEEKER, Box::new(Seeker::new(LAST_SEEKER, TOPIC)));
+        self.seat("chronicler", CHRONICLER, Box::new(Chronicler::new(CHRONICLER, TOPIC)));
         self.finish();
         self.play_scene();
         self.let_offsets_age();
         self.seat_silent();
         self.finish();
         self.see_all_off();
+        self.see_deleted_off();
         if let Some(broker) = self.broker.take() {
             // How the broker is put away is no part of the story.
             self.world.keep_events(0..0);
@@ -523,6 +527,17 @@ impl Run {
         if !self.until(limit, Run::holds_nothing_for_nobody) && !self.is_over {
             let held = self.broker.as_ref().map(|broker| format!("{:?}", broker.holdings())).unwrap_or_default();
             self.history.violate(Violation::HeldForNobody { held, open: self.world.open_connections() });
+        }
+    }
+
+    /// Where the log keeper works early, what was deleted is gone by now or soon.
+    fn see_deleted_off(&mut self) {
+        let is_due = self.plan.layout.config.get("log.segment.delete.delay.ms").is_some();
+        let limit = Instant(self.world.now().instant.0 + LEAVING_NS_MAX);
+        let is_gone = |run: &Run| run.world.marked_as_deleted().is_none();
+        if is_due && (self.is_fresh || self.is_disk_sound()) && !self.until(limit, is_gone) && !self.is_over {
+            let name = self.world.marked_as_deleted().unwrap_or_default();
+            self.history.violate(Violation::DeletedKept { name });
         }
     }
 

@@ -14,7 +14,7 @@ use crate::flight::near_edge;
 use crate::kernel::{Kernel, Shared};
 use crate::keyed::{Draw, Site};
 use crate::network_state::Action;
-use crate::stream::Side;
+use crate::stream::{Side, Turnaround};
 use crate::trace::TraceKind;
 
 /// The longest that a spuriously blocked call waits for its edge, on average.
@@ -164,6 +164,7 @@ impl Kernel {
             self.network.stream(stream).to_broker.drop_all();
         }
         self.note(TraceKind::Read, identity, count as u64);
+        self.network.stream(stream).turnaround = Turnaround { read_at: self.now, rested_at: None };
         self.settle(stream, Side::Broker);
         Ok(count)
     }
@@ -256,6 +257,8 @@ impl Kernel {
             None => limit,
         };
         self.note(TraceKind::Write, identity, count);
+        let rested_at = self.rested_at;
+        self.network.stream(stream).turnaround.rested_at.get_or_insert(rested_at);
         self.send_slices(stream, slices, usize::try_from(count).unwrap_or(total));
         Ok(usize::try_from(count).unwrap_or(total))
     }

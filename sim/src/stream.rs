@@ -41,6 +41,15 @@ pub(crate) struct End {
     pub(crate) silent: bool,
 }
 
+/// What the broker did last with a connection, for who judges how long it took.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Turnaround {
+    /// When it read.
+    pub(crate) read_at: Instant,
+    /// The last time before it wrote for the first time after that at which nobody had anything to do; none while it has not written.
+    pub(crate) rested_at: Option<Instant>,
+}
+
 /// Where a connection is in its life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Phase {
@@ -69,6 +78,7 @@ pub(crate) struct Stream {
     pub(crate) read_armed: bool,
     /// The same for writing.
     pub(crate) write_armed: bool,
+    pub(crate) turnaround: Turnaround,
     pub(crate) route: Route,
     /// Whether the client is in the queue of those to whom something happened.
     pub(crate) client_touched: bool,

@@ -191,6 +191,12 @@ impl World {
         self.shared.lock().advance_to(instant);
     }
 
+    /// Nobody has anything to do now.
+    pub(crate) fn rest(&self) {
+        let mut kernel = self.shared.lock();
+        kernel.rested_at = kernel.now;
+    }
+
     /// Moves time forward by a drawn number of nanoseconds from `low` to `high`.
     pub fn spend(&self, site: Site, entity: u64, (low, high): (u64, u64)) {
         let mut kernel = self.shared.lock();
@@ -401,6 +407,11 @@ impl World {
     /// From now on the broker gets no descriptor, be it for a socket or a file; or it gets them again.
     pub fn forbid_descriptors(&self, forbidden: bool) {
         self.shared.lock().descriptors.limit = forbidden.then_some(0);
+    }
+
+    /// What the broker has named as deleted in a log directory and not removed so far.
+    pub(crate) fn marked_as_deleted(&self) -> Option<String> {
+        self.shared.lock().disk.marked_as_deleted()
     }
 
     /// How many accepted connections the broker holds.

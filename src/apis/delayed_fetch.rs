@@ -62,7 +62,8 @@ impl FetchPlan {
 
     /// Whether an answer now would hold enough bytes, or an error that the client should hear of at once.
     pub(crate) fn is_complete(&self, replica_manager: &ReplicaManager) -> bool {
-        if self.bytes_min <= 1 {
+        let awaits_any = self.bytes_min <= 1;
+        if awaits_any || zoo::is(Bug::AnyByteEndsWait) {
             // The cheap question first: most fetches wait for any byte at all.
             return self.partitions.iter().any(|partition| match &partition.source {
                 Ok(source) => is_worth_reading(&source.log, partition, self.isolation),

@@ -276,7 +276,7 @@ impl ReplicaManager {
 
     /// Completes the fetches that the growth of a log's readable part satisfies.
     pub(crate) fn high_watermark_moved(&self, now: Now, key: LogKey) -> Vec<Completion> {
-        self.complete_fetches(now, key)
+        if zoo::is(Bug::AppendWakesNoFetch) { Vec::new() } else { self.complete_fetches(now, key) }
     }
 
     /// Ends what waits for a partition that is gone.
@@ -349,7 +349,9 @@ impl ReplicaManager {
         let keys = round.keys();
         for key in keys {
             completions.extend(self.complete_produces(key));
-            completions.extend(self.complete_fetches(now, key));
+            if !zoo::is(Bug::SyncWakesNoFetch) {
+                completions.extend(self.complete_fetches(now, key));
+            }
         }
         completions
     }

@@ -10,6 +10,7 @@ use crate::env::{Disk, DiskError};
 use crate::log::unified_log::UnifiedLog;
 use crate::marks::Mark;
 use crate::types::{Instant, TopicPartition};
+use crate::zoo::{self, Bug};
 
 /// A log that is deleted and whose folder is to be moved.
 #[derive(Clone, Debug)]
@@ -91,7 +92,9 @@ impl DeletedFolders {
 
     fn take_due(&self, now: Instant) -> Vec<(Instant, PathBuf)> {
         let mut state = self.state();
-        let (due, waiting) = std::mem::take(&mut state.moved).into_iter().partition(|(due, _)| *due <= now);
+        let is_due = |due: Instant| due <= now;
+        let is_due = |due: Instant| is_due(due) && !zoo::is(Bug::DeletedFolderStays);
+        let (due, waiting) = std::mem::take(&mut state.moved).into_iter().partition(|(due, _)| is_due(*due));
         state.moved = waiting;
         due
     }

@@ -100,7 +100,9 @@ impl UnifiedLog {
         if state.status != LogStatus::Online {
             return PendingRemovals::new();
         }
-        let (due, waiting) = std::mem::take(&mut state.removals).into_iter().partition(|(due, _)| *due <= now.instant);
+        let is_due = |due: Instant| due <= now.instant;
+        let is_due = |due: Instant| is_due(due) && !zoo::is(Bug::DeletedFilesStay);
+        let (due, waiting) = std::mem::take(&mut state.removals).into_iter().partition(|(due, _)| is_due(*due));
         state.removals = waiting;
         due
     }

@@ -5,12 +5,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
+use klamm::types::Instant;
+
 use super::admin_history::AdminHistory;
 use super::aged_offsets::AgedOffsets;
 use super::connection_limits::ConnectionLimits;
 use super::deleted_records::DeletedRecords;
 use super::destroyed_records::DestroyedRecords;
 use super::group_history::GroupHistory;
+use super::leader_epochs::LeaderEpochs;
+use super::readable_records::ReadableRecords;
 use super::sessions::Sessions;
 use super::{Excuse, Oracle, Violation};
 use crate::client::Value;
@@ -128,6 +132,8 @@ pub struct History {
     admin: AdminHistory,
     destroyed: DestroyedRecords,
     deleted: DeletedRecords,
+    readable: ReadableRecords,
+    epochs: LeaderEpochs,
     aged: AgedOffsets,
     violations: Vec<Violation>,
     oracle: Oracle,
@@ -231,6 +237,7 @@ impl History {
         if self.is_final {
             self.final_reads.insert((partition, offset), value);
             self.final_times.insert((partition, offset), timestamp);
+            self.epochs.read(partition, epoch, offset);
         }
     }
 
@@ -246,8 +253,9 @@ impl History {
     }
 
     /// Notes the mark of an ended transaction.
-    pub(crate) fn marked(&mut self, partition: i32, offset: i64, timestamp: i64) {
+    pub(crate) fn marked(&mut self, partition: i32, epoch: i32, offset: i64, timestamp: i64) {
         if self.is_final {
+            self.epochs.read(partition, epoch, offset);
             self.final_times.insert((partition, offset), timestamp);
         }
     }
@@ -266,6 +274,23 @@ impl History {
         if found != expected && !self.destroyed.may_mislead(partition) {
             let (expected, found) = (expected.0, found.0);
             self.violate(Violation::SoughtInVain { partition, timestamp, expected, found });
+        }
+    }
+
+    /// The broker says where epochs of a partition end: the present one, all before it, and the next. What was deleted takes its epochs along, and may come back
+    /// without them.
+    pub(crate) fn epochs_told(&mut self, partition: i32, latest: i32, told: &[(i32, i64)]) {
+        let Some((_, end)) = told.first().copied() else { return };
+        if self.destroyed.is_touched(partition) {
+            return;
+        }
+        let is_deleted = self.deleted.excuses(partition, 0);
+        let end = end.max(self.epochs.end_of_reading(partition));
+        for (epoch, found) in std::iter::once(latest).chain(0..latest).chain([latest + 1]).zip(told.iter().copied()) {
+            let expected = self.epochs.end_of(partition, epoch, (latest, end));
+            if found != expected && (epoch >= latest || !is_deleted) {
+                self.violate(Violation::EpochEndsElsewhere { partition, epoch, expected, found });
+            }
         }
     }
 
@@ -303,6 +328,18 @@ impl History {
     /// Which records clients have had deleted.
     pub(crate) fn deleted(&mut self) -> &mut DeletedRecords {
         &mut self.deleted
+    }
+
+    /// Up to where clients were told that partitions are readable.
+    pub(crate) fn readable(&mut self) -> &mut ReadableRecords {
+        &mut self.readable
+    }
+
+    /// Since when it is known that a reader at this offset finds something. Where there never was anything it waits for what comes behind.
+    pub(crate) fn readable_since(&self, partition: i32, offset: i64) -> Option<Instant> {
+        let is_hollow = partition == 0 && self.hollow.contains(&offset);
+        let offset = if self.oracle.grants(Excuse::Hollow, is_hollow) { offset.max(self.hollow.end) } else { offset };
+        self.readable.since(partition, offset)
     }
 
     /// Which committed offsets are too old.

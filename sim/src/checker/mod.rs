@@ -11,7 +11,9 @@ mod group_history;
 mod history;
 #[cfg(test)]
 mod history_tests;
+mod leader_epochs; // where epochs end, as far as records say
 mod oracle; // how it judges: as a whole, or bent in one place
+mod readable_records; // up to where readers see, and since when
 mod read_ahead; // how much is read behind a request that is in work
 mod refused_batches; // what became of batches that are wrong, and of sound ones beside them
 mod retained_records; // what retention may take, and must

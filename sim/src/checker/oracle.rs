@@ -24,14 +24,14 @@ macro_rules! checks {
 checks! {
     AcknowledgedLost, AcknowledgedElsewhere, Twice, RefusedThere, RefusedWithoutCause, OffsetChanged, Gap,
     OutOfOrder, SequenceBroken, NeverAcknowledged, WentBack, AboveHighWatermark, DeletedServed, DeletedBack,
-    DeletedOtherwise, OutOfRange, ReadLost, EpochEndsEarly, Foreign, SoughtInVain, NotSought, ServedShort, Denied,
+    DeletedOtherwise, OutOfRange, ReadLost, EpochEndsEarly, EpochEndsElsewhere, Foreign, SoughtInVain, NotSought, ServedShort, Denied,
     RemovalUnseen, NotRetained, StaleServed, Leaderless, StartsWithoutMetadata, DamagedBatch, TwoOwners, CommitLost,
     CommitUnseen, ForeignCommit, CommitAhead, StaleCommit, StaleHeartbeat, AssignmentLost, TwinAlive,
     StaticRebalance, GroupTooLarge, CannotLeave, Expelled, WaitedInVain, OffsetExpired, OffsetKept, ExpiredEarly,
-    AnsweredEarly, TopicNotAsTold, ConfigNotAsTold, SettingNotAsTold, BrokerSettingNotAsTold, BadSettingTaken,
+    AnsweredEarly, WokenLate, TopicNotAsTold, ConfigNotAsTold, SettingNotAsTold, BrokerSettingNotAsTold, BadSettingTaken,
     PartitionsGone, FormerTopicServed, FormerRecord, RenewedLost, SessionOtherwise, ForgottenTold,
     DivergenceOtherwise, RefusedOtherwise, RefusedKept, AcceptedLost, RefusalUnheard, AbortedTold, NotDone,
-    Unmentioned, UnaskedAnswer, AnswerOutOfOrder, ReadAhead, ConnectionKept, ClosedWithoutCause, HeldForNobody,
+    Unmentioned, UnaskedAnswer, AnswerOutOfOrder, ReadAhead, ConnectionKept, ClosedWithoutCause, HeldForNobody, DeletedKept,
     NonsenseHeard, Unanswered, LimitPassed, UnreadableAnswer, SceneOtherwise, NotAsReference, DoesNotStart,
     DoesNotStop, StopsInTheMiddle, Panicked, Stuck,
 }
@@ -78,6 +78,8 @@ excuses! {
     LateMachine = "a late machine";
     /// The disk, the clocks or the machine are off, be it that something takes long.
     MachineFault = "a fault of the machine";
+    /// Something was shortly before what makes who waits late, be it an event of a socket that is not shown at once.
+    RecentFault = "a fault a moment ago";
     /// A start may fail in which a fault strikes.
     SpoiltStart = "a spoilt start";
     /// A stop may take long after any fault.

@@ -68,6 +68,10 @@ pub enum Violation {
         "L9: client {client} has read up to {read} in an epoch of partition {partition} that is said to end at {end}"
     )]
     EpochEndsEarly { client: u32, partition: i32, read: i64, end: i64 },
+    #[error(
+        "L20: by what was read, epoch {epoch} of partition {partition} ends as {expected:?} says, and {found:?} is told"
+    )]
+    EpochEndsElsewhere { partition: i32, epoch: i32, expected: (i32, i64), found: (i32, i64) },
     #[error("L2: offset {offset} of partition {partition} holds bytes that nobody wrote")]
     Foreign { partition: i32, offset: i64 },
     #[error(
@@ -136,8 +140,14 @@ pub enum Violation {
     OffsetKept { group: String, late_ms: i64 },
     #[error("T1: a request of client {client} was answered as timed out before its time")]
     ExpiredEarly { client: u32 },
-    #[error("T2: a fetch of client {client} was answered without anything {early_ns} ns before its time")]
+    #[error(
+        "T2: a fetch of client {client} was answered with fewer bytes than it waits for {early_ns} ns before its time"
+    )]
     AnsweredEarly { client: u32, early_ns: u64 },
+    #[error(
+        "T3: a fetch of client {client} waits for records of partition {partition} {late_ns} ns after they were there for it"
+    )]
+    WokenLate { client: u32, partition: i32, late_ns: u64 },
     #[error("M1: that topic {name} is there is {is_there}, and the client was told otherwise")]
     TopicNotAsTold { name: String, is_there: bool },
     #[error("M2: topic {name} was configured with {told} and has {found:?}")]
@@ -192,6 +202,8 @@ pub enum Violation {
     ClosedWithoutCause { connection: u64 },
     #[error("R1: {open} connections are open after all clients have left, and the broker holds {held}")]
     HeldForNobody { held: String, open: u64 },
+    #[error("R2: {name} is deleted, and lies on the disk long after its delay")]
+    DeletedKept { name: String },
     #[error("N6: connection {connection:#x}, on which nonsense was sent, is still open")]
     NonsenseHeard { connection: u64 },
     #[error(
@@ -278,6 +290,7 @@ impl Violation {
             | Violation::RemovalUnseen { client, .. }
             | Violation::CannotLeave { client, .. }
             | Violation::AnsweredEarly { client, .. }
+            | Violation::WokenLate { client, .. }
             | Violation::AbortedTold { client, .. }
             | Violation::SessionOtherwise { client, .. }
             | Violation::ForgottenTold { client, .. }

@@ -16,6 +16,7 @@ use crate::checker::Violation;
 use crate::client_socket::ClientSocket;
 use crate::keyed::{Draw, Key, Site};
 use crate::plan::INNER_PORT;
+use crate::stream::Turnaround;
 
 /// The most bytes that one read takes.
 const READ_BYTES: usize = 4 << 10;
@@ -205,6 +206,11 @@ impl ClientConnection {
     /// How many bytes the broker has read, and how many it has sent.
     pub(crate) fn progress(&self) -> (u64, u64) {
         self.socket.progress()
+    }
+
+    /// What the broker did last with it.
+    pub(crate) fn turnaround(&self) -> Turnaround {
+        self.socket.turnaround()
     }
 
     /// Writes what can be written and reads towards the next answer.

@@ -23,6 +23,7 @@ use super::versions::{ANY, by_name_unless};
 use super::{Client, ClientConnection, ClientContext, Habits, Value};
 use crate::checker::{Era, Seen, Violation};
 use crate::keyed::Site;
+use crate::stream::Turnaround;
 
 /// The first version that names topics by their ids.
 const IDS_FROM: i16 = 13;
@@ -93,7 +94,8 @@ impl Position {
     fn pass_marker(&mut self, context: &mut ClientContext<'_>, partition: i32, losses: u32, batch: &RecordBatch<'_>) {
         let base = batch.base_offset().0;
         if base == self.offset || context.history.excuses_gap(partition, self.offset..base) {
-            context.history.marked(partition, base, batch.max_timestamp());
+            let epoch = batch.partition_leader_epoch().0;
+            context.history.marked(partition, epoch, base, batch.max_timestamp());
             self.offset = batch.next_offset().0;
             (self.read_in_epoch, self.losses) = (batch.partition_leader_epoch().0, losses);
         }
@@ -314,6 +316,8 @@ impl Consumer {
         }
         self.session.answered(response.session_id);
         self.check_wait(context, &response);
+        self.check_wake(context);
+        self.note_readable(context, &response);
         let partitions = response.responses.iter().flat_map(|topic| &topic.partitions);
         let mut is_right = true;
         for partition in partitions {
@@ -335,14 +339,42 @@ impl Consumer {
         }
     }
 
-    /// Whoever has nothing to tell waits until there is something, or the time is up; unless the client or the broker is about to go.
+    /// Whoever has not enough to tell waits until there is, or the time is up; unless the client or the broker is about to go.
     fn check_wait(&self, context: &mut ClientContext<'_>, response: &FetchResponse<'_>) {
         let (client, (boot, until)) = (self.profile.client, self.waits_until);
         let early_ns = until.0.saturating_sub(context.now().0);
         let is_about_to_go = boot != context.boot || context.is_draining || self.link.is_half_closed();
-        if early_ns > 0 && !is_about_to_go && !response.responses.iter().flat_map(|topic| &topic.partitions).any(tells)
-        {
+        let has_enough = || {
+            let partitions = || response.responses.iter().flat_map(|topic| &topic.partitions);
+            let bytes_of = |data: &PartitionData<'_>| match data.records {
+                RecordsField::Bytes(records) => Some(records.len()).filter(|_| data.error_code == 0),
+                _ => None,
+            };
+            // An error that ends the wait may be gone when the answer is read.
+            let bytes_min =
+                if context.is_disk_sound { usize::try_from(self.profile.bytes_min).unwrap_or(1) } else { 1 };
+            partitions().map(bytes_of).sum::<Option<usize>>().is_none_or(|bytes| bytes >= bytes_min)
+        };
+        if early_ns > 0 && !is_about_to_go && !has_enough() {
             context.history.violate(Violation::AnsweredEarly { client, early_ns });
+        }
+    }
+
+    /// Whoever waits for any byte is woken when one is there: when all have come to rest next, its answer is on its way.
+    fn check_wake(&self, context: &mut ClientContext<'_>) {
+        let Some(Turnaround { read_at, rested_at: Some(rested_at) }) = self.link.turnaround() else { return };
+        if self.profile.bytes_min > 1 {
+            return;
+        }
+        for (partition, position) in &self.positions {
+            // Another broker may have left an open transaction there.
+            let may_be_undecided = self.profile.reads_committed && *partition == 0;
+            let Some(since) = context.history.readable_since(*partition, position.offset) else { continue };
+            let late_ns = rested_at.0.saturating_sub(since.max(read_at).0);
+            if late_ns > 0 && !may_be_undecided && !context.history.destroyed().is_touched(*partition) {
+                let (client, partition) = (self.profile.client, *partition);
+                context.history.violate(Violation::WokenLate { client, partition, late_ns });
+            }
         }
     }
 
@@ -429,6 +461,15 @@ impl Consumer {
             (position.high_watermark, position.log_start) = (data.high_watermark, data.log_start_offset);
         }
         self.take_records(context, data.partition_index, data.high_watermark, records)
+    }
+
+    /// Whoever waits before a high watermark that somebody was told of must be woken by now.
+    fn note_readable(&self, context: &mut ClientContext<'_>, response: &FetchResponse<'_>) {
+        let (boot, now) = (self.waits_until.0, context.now());
+        let partitions = response.responses.iter().flat_map(|topic| &topic.partitions);
+        for data in partitions.filter(|data| data.error_code == 0 && boot == context.boot) {
+            context.history.readable().told(data.partition_index, data.high_watermark, now);
+        }
     }
 
     /// Goes on behind a batch that the disk has destroyed, once nothing else can be the reason that it is refused; in the end the partition is

@@ -7,6 +7,7 @@ use klamm::types::Instant;
 use super::connection::{earlier, later};
 use super::habits::Whim;
 use super::{ClientConnection, ClientContext, ConnectionNews, Habits};
+use crate::stream::Turnaround;
 use klamm::protocol::ApiKey;
 
 const RETRY_NS: u64 = 20_000_000;
@@ -210,6 +211,11 @@ impl Link {
     /// The name of the connection.
     pub(crate) fn identity(&self) -> Option<u64> {
         self.connection.as_ref().map(ClientConnection::identity)
+    }
+
+    /// What the broker did last with the connection.
+    pub(crate) fn turnaround(&self) -> Option<Turnaround> {
+        self.connection.as_ref().map(ClientConnection::turnaround)
     }
 
     /// Since when the oldest request is open.

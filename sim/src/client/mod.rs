@@ -4,6 +4,7 @@
 
 mod admin; // creates, alters and deletes topics
 mod ager; // lets committed offsets grow old
+mod chronicler; // asks where all epochs end
 mod connection; // frames over one simulated socket
 mod consumer; // reads everything, again and again
 mod crowd; // many connections of one peer
@@ -36,6 +37,7 @@ pub use value::Value;
 
 pub(crate) use admin::{Admin, AdminProfile};
 pub(crate) use ager::Ager;
+pub(crate) use chronicler::Chronicler;
 pub(crate) use connection::{ClientConnection, ConnectionNews};
 pub(crate) use consumer::{Consumer, ConsumerProfile};
 pub(crate) use contrarian::{Contrarian, ContrarianProfile};

@@ -294,6 +294,11 @@ impl Producer {
         }
         match error {
             ErrorCode::None => {
+                if self.profile.acks == Acks::All {
+                    let (end, now) =
+                        (outcome.base_offset + i64::try_from(batch.sends.len()).unwrap_or(0), context.now());
+                    context.history.readable().told(batch.partition, end, now);
+                }
                 for (index, send) in (0..).zip(batch.sends) {
                     context.history.acked(send, outcome.base_offset + index);
                 }

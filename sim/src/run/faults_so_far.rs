@@ -4,11 +4,15 @@
 
 use std::path::Path;
 
+use klamm::types::Instant;
+
 use super::TOPIC;
 use crate::checker::{Excuse, Oracle};
 use crate::keyed::{Fired, Site, SiteKind};
 use crate::world::World;
 
+/// A wake, an event or a write is never late by more.
+const DELAY_NS_MAX: u64 = 100_000_000;
 /// The root, and the log directory in it.
 const NAMES_OF_LOG_DIRECTORY: usize = 2;
 
@@ -28,6 +32,8 @@ pub(super) struct FaultsSoFar {
     pub(super) of_time: bool,
     /// One of the disk, the clocks or the machine, if only that something takes long.
     pub(super) of_machine: bool,
+    /// When one struck that may make late who waits for something else.
+    delayed_at: Option<Instant>,
     oracle: Oracle,
 }
 
@@ -63,8 +69,24 @@ impl FaultsSoFar {
                 self.struck_in = boot;
             }
             self.of_machine |= grants(Excuse::MachineFault, is_of_machine);
+            if makes_late(site) {
+                self.delayed_at = Some(world.now().instant);
+            }
         }
     }
+
+    /// Whether what has struck may still make somebody late.
+    pub(super) fn may_delay(&self, now: Instant) -> bool {
+        let is_recent = self.delayed_at.is_some_and(|at| now.0 - at.0 < DELAY_NS_MAX);
+        self.oracle.grants(Excuse::RecentFault, is_recent)
+    }
+}
+
+/// Faults of what the broker sees of its sockets, of what it writes to them, of timers, and of the disk where somebody waits for it.
+fn makes_late(site: Site) -> bool {
+    let is_of_sockets = site.number() < Site::ResetOvertakes.number();
+    let is_of_clocks = (Site::WallJump.number()..Site::SchedulerPick.number()).contains(&site.number());
+    matches!(site.kind(), SiteKind::Fault(_)) && (is_of_sockets || is_of_clocks || site == Site::DiskSlow)
 }
 
 /// Faults of the disk that the broker must tell somebody.

@@ -60,6 +60,7 @@ impl Run {
 
     pub(super) fn note_death(&mut self, crash: Crash) {
         self.deaths = self.world.crashes();
+        self.history.readable().forget();
         self.history.deleted().forget(false);
         // What a failed sync should have written may be gone, even if only the process ends.
         let fired = self.world.fired_since(self.faults_before);
@@ -133,6 +134,7 @@ impl Run {
                 self.deaths = self.world.crashes();
                 self.armed = None;
                 self.was_stopped_in_order = true;
+                self.history.readable().forget();
                 self.history.deleted().forget(true);
                 self.note_destroyed();
             }

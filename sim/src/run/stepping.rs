@@ -49,6 +49,12 @@ impl Run {
                 return self.stuck("a request is not answered in time");
             }
         }
+        self.faults.take(&self.world, self.boot);
+        // Where memory is scarce a request may have been read and wait for it all the same.
+        let may_wait = self.plan.has_little_memory || self.faults.may_delay(now);
+        if self.clocks.paused_until(now).is_none() && !may_wait {
+            self.world.rest();
+        }
         self.clocks.strike(&self.world);
         let next = match self.clocks.paused_until(now) {
             Some(until) => outside.into_iter().chain([until]).min(),
