@@ -53,6 +53,11 @@ pub(super) struct NextText {
 }
 
 impl NextText {
+    /// Whether it will be in this directory.
+    pub(super) fn is_in(&self, directory: &Path) -> bool {
+        self.path.parent() == Some(directory)
+    }
+
     /// Lets it take its place, which is owed a sync of the directory. Returns that.
     pub(super) fn take_place(&self, disk: &dyn Disk) -> Result<PathBuf, DiskError> {
         disk.rename(&path_beside(&self.path), &self.path)?;

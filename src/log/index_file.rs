@@ -167,8 +167,8 @@ impl<const N: usize> IndexFile<N> {
         (self.written, self.is_built_beside) = (0, true);
     }
 
-    /// Puts the entries that were built beside the file in its place. A power cut leaves the old file, which was seen to be missing or wrong
-    /// and will be again, or the whole new one: a part of it could pass for all.
+    /// Puts the entries that were built beside the file in its place. A power cut leaves the old file, or none, or the whole new one: a part
+    /// of it could pass for all.
     pub(super) fn replace(&mut self) -> Result<(), LogError> {
         self.file.replace(self.waiting.as_flattened())?;
         self.written = self.waiting.len();

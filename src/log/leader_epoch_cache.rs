@@ -1,7 +1,7 @@
 //! Which leader epoch began at which offset (KIP-101), in memory and in Kafka's `leader-epoch-checkpoint`.
 //!
 //! It must not know who leads. The file is written beside the old one first and takes its place once it is synced, so that no append
-//! waits for it; what a crash loses, the recovery finds in the batches.
+//! waits for it, unless a segment begins; what a crash loses, the recovery finds in the batches.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -37,6 +37,8 @@ pub(super) struct LeaderEpochCache {
     written: u64,
     /// The latest epoch in the file.
     latest_written: Option<LeaderEpoch>,
+    /// The file has taken its place, and nobody knows yet whether that is on the disk.
+    has_new_name: bool,
     /// The file that waits for its sync.
     beside: Option<WrittenEpochs>,
 }
@@ -53,7 +55,9 @@ impl LeaderEpochCache {
         let is_trusted = starts.is_some();
         let starts = starts.unwrap_or_default();
         let latest_written = starts.last_key_value().map(|(epoch, _)| *epoch);
-        Ok((LeaderEpochCache { disk, path, starts, changes: 0, written: 0, latest_written, beside: None }, is_trusted))
+        let (changes, written, beside, has_new_name) = (0, 0, None, false);
+        let cache = LeaderEpochCache { disk, path, starts, changes, written, latest_written, has_new_name, beside };
+        Ok((cache, is_trusted))
     }
 
     /// The latest epoch.
@@ -138,6 +142,11 @@ impl LeaderEpochCache {
         self.latest() != self.latest_written
     }
 
+    /// Whether the file has taken its place since this was asked for the last time.
+    pub(super) fn take_new_name(&mut self) -> bool {
+        std::mem::take(&mut self.has_new_name)
+    }
+
     /// If the file is behind: writes the new one beside it.
     pub(super) fn write_beside(&mut self) -> Result<Option<WrittenEpochs>, DiskError> {
         if !self.is_behind() {
@@ -159,7 +168,7 @@ impl LeaderEpochCache {
         if !zoo::is(Bug::EpochFileStays) {
             self.disk.rename(&path_beside(&self.path), &self.path)?;
         }
-        (self.written, self.latest_written) = (changes, self.latest());
+        (self.written, self.latest_written, self.has_new_name) = (changes, self.latest(), true);
         self.beside = None;
         Ok(true)
     }

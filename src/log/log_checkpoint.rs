@@ -59,6 +59,30 @@ impl Checkpoint {
     }
 }
 
+/// What a checkpoint comes to when nothing of it is left to do.
+fn ended(error: Option<LogError>) -> Result<Option<Checkpoint>, LogError> {
+    match error {
+        Some(error) => {
+            Mark::CheckpointFails.reached();
+            Err(error)
+        }
+        None => Ok(None),
+    }
+}
+
+/// Says of these logs that the checkpoints are about them, and returns the folders that are owed a sync for that. What the disk refuses is tried again with the
+/// next checkpoint.
+fn unmark(new_logs: &[Arc<UnifiedLog>], error: &mut Option<LogError>) -> Vec<PathBuf> {
+    let mut folders = Vec::new();
+    for log in new_logs {
+        match log.note_checkpointed() {
+            Ok(folder) => folders.extend(folder),
+            Err(refusal) => *error = error.take().or(Some(refusal.into())),
+        }
+    }
+    folders
+}
+
 impl LogManager {
     /// Begins to write recovery points and log starts of all directories, after a look whether the logs are still where they were.
     pub fn begin_checkpoint(&self) -> Checkpoint {
@@ -74,7 +98,7 @@ impl LogManager {
         checkpoint: Checkpoint,
         result: Result<(), DiskError>,
     ) -> Result<Option<Checkpoint>, LogError> {
-        let Checkpoint { stage, moves, told, new_logs, mut error } = checkpoint;
+        let Checkpoint { stage, moves, mut told, mut new_logs, mut error } = checkpoint;
         result.map_err(LogError::Sync)?;
         match stage {
             Stage::Beside(files) => {
@@ -82,34 +106,32 @@ impl LogManager {
                 for next in files {
                     match next.take_place(&*self.disk) {
                         Ok(directory) => drop(directories.insert(directory)),
-                        Err(refusal) => error = error.or(Some(refusal.into())),
+                        Err(refusal) => {
+                            told.retain(|(directory, _)| !next.is_in(directory));
+                            error = error.or(Some(refusal.into()));
+                        }
                     }
                 }
                 Ok(Some(Checkpoint { stage: Stage::InPlace(directories), moves, told, new_logs, error }))
             }
             Stage::InPlace(_) => {
-                if let Some(error) = error {
-                    Mark::CheckpointFails.reached();
-                    return Err(error);
+                if error.is_none() {
+                    self.deleted.synced(moves);
                 }
-                self.deleted.synced(moves);
-                for (path, told) in told {
+                new_logs.retain(|log| told.iter().any(|(directory, _)| log.is_in(directory)));
+                for (path, partitions) in told {
                     let directory = self.directories.iter().find(|directory| directory.path == path);
-                    directory.into_iter().for_each(|directory| directory.note_checkpointed(told.clone()));
+                    directory.into_iter().for_each(|directory| directory.note_checkpointed(partitions.clone()));
                 }
-                self.unmark(&new_logs)
+                let folders = unmark(&new_logs, &mut error);
+                if folders.is_empty() {
+                    return ended(error);
+                }
+                let (stage, told, new_logs) = (Stage::Unmarked(folders), Vec::new(), Vec::new());
+                Ok(Some(Checkpoint { stage, moves, told, new_logs, error }))
             }
-            Stage::Unmarked(_) => Ok(None),
+            Stage::Unmarked(_) => ended(error),
         }
-    }
-
-    /// Says of these logs that the checkpoints are about them. What the disk refuses is tried again with the next checkpoint.
-    fn unmark(&self, new_logs: &[Arc<UnifiedLog>]) -> Result<Option<Checkpoint>, LogError> {
-        let unmarked: Result<Vec<_>, _> = new_logs.iter().map(|log| log.note_checkpointed()).collect();
-        let folders: Vec<PathBuf> = unmarked?.into_iter().flatten().collect();
-        let is_done = folders.is_empty();
-        let stage = Stage::Unmarked(folders);
-        Ok((!is_done).then_some(Checkpoint { stage, moves: 0, told: Vec::new(), new_logs: Vec::new(), error: None }))
     }
 
     /// Writes recovery points and log starts of all directories, and waits until they are on disk.
@@ -154,13 +176,18 @@ impl LogManager {
     ) -> Checkpoint {
         let (mut files, mut told, mut new_logs, mut error) = (Vec::new(), Vec::new(), Vec::new(), None);
         for directory in directories {
-            new_logs.extend(self.logs().into_iter().filter(|log| log.is_in(&directory.path) && log.is_new()));
+            let logs: Vec<_> = self.logs().into_iter().filter(|log| log.is_in(&directory.path)).collect();
+            // Before any of them is asked: one that is deleted meanwhile is told of, and what takes its place has to know that.
+            directory.note_next_checkpoint(logs.iter().map(|log| log.topic_partition()));
+            new_logs.extend(logs.into_iter().filter(|log| log.is_new()));
             let (recovery_points, log_starts) = self.offsets_of(directory);
             match directory.write_checkpoints(&*self.disk, &recovery_points, &log_starts) {
-                Ok(written) => files.extend(written),
+                Ok(written) => {
+                    files.extend(written);
+                    told.push((Arc::clone(&directory.path), recovery_points.into_keys().collect()));
+                }
                 Err(refusal) => error = error.or(Some(refusal.into())),
             }
-            told.push((Arc::clone(&directory.path), recovery_points.into_keys().collect()));
         }
         Checkpoint { stage: Stage::Beside(files), moves, told, new_logs, error }
     }

@@ -180,9 +180,13 @@ impl LogDirectory {
         recovery_points: &Offsets,
         log_starts: &Offsets,
     ) -> Result<[NextText; 2], DiskError> {
-        self.checkpointed().extend(recovery_points.keys().cloned());
         let write = |name: &str, offsets: &Offsets| offset_checkpoint::write_next(disk, &self.path.join(name), offsets);
         Ok([write(RECOVERY_POINTS, recovery_points)?, write(LOG_STARTS, log_starts)?])
+    }
+
+    /// Its next checkpoint may tell of these partitions.
+    pub(super) fn note_next_checkpoint<'a>(&self, partitions: impl Iterator<Item = &'a TopicPartition>) {
+        self.checkpointed().extend(partitions.cloned());
     }
 
     /// Its checkpoints tell of these partitions and no others.

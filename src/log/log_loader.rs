@@ -50,7 +50,8 @@ impl LogLoader<'_> {
     /// Loads the log. Everything in it is whole; what was not clean is still owed a sync, by the caller.
     pub(super) fn load(&self) -> Result<LoadedLog, LogError> {
         let files = FolderFiles::tidy_up(&**self.disk, self.directory)?;
-        if files.is_new && self.is_checkpointed() {
+        // A mark that an end in order has left is older than a broker that knows none, and whose checkpoints are right.
+        if files.is_new && !self.was_clean && self.is_checkpointed() {
             Mark::OtherLogsCheckpoint.reached();
             return self.without_checkpoints().load();
         }

@@ -458,7 +458,7 @@ impl LogManager {
     pub fn clean_up(&self, now: Now) -> Result<(), LogError> {
         let mut result = Ok(());
         for log in self.logs() {
-            let deleted = log.delete_old_segments(now).map(drop);
+            let deleted = delete_all_old_segments(&log, now);
             let maintained = log.maintain(now);
             result = result.and(deleted).and(maintained.map_err(LogError::from));
         }
@@ -670,6 +670,12 @@ impl LogManager {
         };
         Ok(Arc::new(UnifiedLog::new(identity, Arc::clone(&self.disk), folder, settings, loaded)))
     }
+}
+
+/// Lets others use the log in between.
+fn delete_all_old_segments(log: &UnifiedLog, now: Now) -> Result<(), LogError> {
+    while log.delete_old_segments(now)? > 0 {}
+    Ok(())
 }
 
 /// Looks whether each log reaches as far as it did at the last, clean shutdown. Folders that are gone, or older copies in their place, lose

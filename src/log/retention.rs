@@ -16,6 +16,9 @@ use crate::marks::Mark;
 use crate::types::{Instant, Now, Offset};
 use crate::zoo::{self, Bug};
 
+/// So many segments go at once at most: each waits for the disk while nobody can use the log.
+const SEGMENTS_AT_ONCE: usize = 16;
+
 /// Files that wait for their removal: since when they may be removed, and what they are called now.
 pub(super) type PendingRemovals = VecDeque<(Instant, PathBuf)>;
 
@@ -42,7 +45,7 @@ impl Reason {
 
 impl UnifiedLog {
     /// Applies the retention rules: removes segments below the log's start and, if `cleanup.policy` has `delete`, those that are too
-    /// many or too old. Says how many went. Their files stay for `file.delete.delay.ms`: [`UnifiedLog::remove_deleted_files`].
+    /// many or too old, but only some of them at once. Says how many went: the caller asks again until none does. Their files stay for `file.delete.delay.ms`: [`UnifiedLog::remove_deleted_files`].
     pub fn delete_old_segments(&self, now: Now) -> Result<usize, LogError> {
         let settings = self.settings();
         let mut state = self.lock();
@@ -121,6 +124,7 @@ impl UnifiedLog {
             Reason::Size => state.beyond_size(settings),
             Reason::Age => state.beyond_age(now, settings),
         }?;
+        let count = count.min(SEGMENTS_AT_ONCE);
         let rolled = if count > 0 && count == state.segments.len() { self.roll_now(state, now.wall) } else { Ok(()) };
         let count = if rolled.is_ok() { count } else { count - 1 };
         if count > 0 && state.status == LogStatus::Online {

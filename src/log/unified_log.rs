@@ -451,16 +451,15 @@ impl UnifiedLog {
     }
 
     /// Before a second segment begins, the name of the first has to be on the disk: a power cut may take it and leave the other, and the
-    /// log would begin there. So has where the leader epoch began: a gap behind what the cut has torn away would else pass for one that this epoch
-    /// has found. A later segment that is missing is noticed by the gap. This waits for the disk, once in a leader epoch, and only if nothing was
-    /// synced before.
-    fn sync_before_second_segment(&self, state: &mut LogState) -> Result<(), DiskError> {
-        let owes_name = state.segments.len() == 1 && state.sync.owes_directory(&state.directory);
-        let owes_epoch = state.epochs.owes_latest();
-        if owes_epoch {
+    /// log would begin there. Before any begins, so has where the leader epoch began: a gap behind what the cut has torn away would else pass for one that
+    /// this epoch has found. A later segment that is missing is noticed by the gap. This waits for the disk, once in a leader epoch, and only if
+    /// nothing was synced before.
+    fn sync_before_segment(&self, state: &mut LogState) -> Result<(), DiskError> {
+        if state.epochs.owes_latest() {
             self.sync_epochs(state)?;
         }
-        if owes_name || owes_epoch {
+        let is_needed = state.epochs.take_new_name() || state.segments.len() == 1;
+        if is_needed && state.sync.owes_directory(&state.directory) {
             Mark::NameSyncedFirst.reached();
             self.sync_names(state)?;
         }
@@ -472,7 +471,10 @@ impl UnifiedLog {
         let Some(WrittenEpochs { file, changes }) = state.epochs.write_beside()? else { return Ok(()) };
         let synced = file.sync();
         self.note_sync_in_lock(state, synced)?;
-        state.epochs.replace(changes).map(drop)
+        if state.epochs.replace(changes)? {
+            state.sync.owe_directory(Arc::clone(&state.directory));
+        }
+        Ok(())
     }
 
     /// Waits until the names in the log's folder are on the disk.
@@ -496,7 +498,7 @@ impl UnifiedLog {
             return Ok(());
         }
         self.check_place(state)?;
-        self.sync_before_second_segment(state)?;
+        self.sync_before_segment(state)?;
         let (old, files) = (state.active_base(), state.active().settle()?);
         let snapshot = state.producers.take_snapshot()?;
         let segment = match LogSegment::create(self.place(state, base_offset), now) {

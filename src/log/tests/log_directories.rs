@@ -233,6 +233,25 @@ fn a_partition_that_one_directory_refuses_is_made_in_the_next() {
 }
 
 #[test]
+fn a_directory_that_refuses_its_checkpoint_keeps_no_log_of_another_from_being_told_of() {
+    let disk = MemoryDisk::new();
+    let manager = try_open(&disk, manager_settings(&["/a", "/b"])).unwrap();
+    create(&manager, &named("s", 0));
+    let mut log = create(&manager, &named("t", 0));
+    assert_eq!(&*log.directory(), Path::new("/b/t-0"));
+    append(&log, &["value"], Durability::Written);
+    manager.checkpoint().unwrap();
+    manager.delete(at(0), &named("t", 0), 1).unwrap();
+    log = manager.create(at(0), &named("t", 0), TopicId([8; 16]), Arc::default(), true).unwrap();
+    assert_eq!(&*log.directory(), Path::new("/b/t-0"));
+    let is_marked = || disk.read("/b/t-0/klamm-new-log").is_some();
+    assert!(is_marked());
+    disk.faults.break_at("/a/log-start-offset-checkpoint.tmp");
+    manager.checkpoint().unwrap_err();
+    assert!(!is_marked());
+}
+
+#[test]
 fn a_creation_makes_no_log_directory_anew_that_somebody_has_removed() {
     let disk = MemoryDisk::new();
     let manager = try_open(&disk, manager_settings(&["/a", "/b"])).unwrap();

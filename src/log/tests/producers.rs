@@ -240,6 +240,32 @@ fn aborted_and_open_transactions_survive_a_restart_clean_or_not() {
 }
 
 #[test]
+fn indexes_that_are_built_again_are_all_there_whichever_of_them_the_first_start_could_not_write() {
+    let disk = MemoryDisk::new();
+    let one = batch_of(ONE, 0, 0, 1, true).len() as u32;
+    let (manager, log) = open(&disk, LogSettings { segment_bytes: 4 * one, ..unverified() });
+    for number in 0..3 {
+        send(&log, batch_of(ONE, 0, number, 1, true)).unwrap();
+        end(&log, marker(ONE, 0, 0, number % 2 == 0), 0).unwrap();
+    }
+    let before = aborted(&log, 0);
+    assert!(!before.is_empty() && log.segments() > 1);
+    manager.shutdown(1).unwrap();
+    for suffix in ["index", "timeindex", "txnindex"] {
+        let copy = disk.crash(|_, _, bytes| bytes);
+        let is_index = |path: &&String| path.ends_with("index");
+        copy.paths().iter().filter(is_index).for_each(|path| copy.remove_file(path.as_ref()).unwrap());
+        copy.faults.break_at(&format!("/logs/topic-0/00000000000000000000.{suffix}.tmp"));
+        let mut first = LogManager::open(copy.clone(), manager_settings(&["/logs"]), &mut || 1).unwrap();
+        first.load(&|_| Arc::new(unverified()), at(0)).unwrap_err();
+        drop(first);
+        copy.faults.repair();
+        let (_manager, log) = open(&copy.crash(|_, _, bytes| bytes), unverified());
+        assert_eq!(aborted(&log, 0), before, "{suffix} could not be written");
+    }
+}
+
+#[test]
 fn a_plain_batch_of_a_producer_in_a_transaction_is_refused() {
     let (_manager, log) = open(&MemoryDisk::new(), unverified());
     send(&log, batch_of(ONE, 0, 0, 1, true)).unwrap();

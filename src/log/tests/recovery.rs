@@ -678,8 +678,19 @@ fn a_second_segment_begins_only_when_the_name_of_the_first_is_on_the_disk() {
 fn a_second_segment_begins_only_when_it_is_on_the_disk_where_the_leader_epoch_began() {
     let disk = MemoryDisk::new();
     let (_manager, log) = open(&disk, small(1));
-    for epoch in [5, 6] {
+    for epoch in [5, 6, 7] {
         log.become_leader(LeaderEpoch(epoch));
+        if epoch == 7 {
+            // The file has taken its place, and its name is owed a sync.
+            let point = log.sync_point().unwrap();
+            SyncPoint::job(std::iter::once(&point)).run(&*disk).unwrap();
+            log.synced(&point);
+            disk.faults.fails_sync.store(true, std::sync::atomic::Ordering::Relaxed);
+            let refused =
+                log.append(at(1), batch(100, &["value-0", "second"]), AppendOrigin::Client, Durability::Written);
+            assert!(refused.is_err() && log.is_offline());
+            break;
+        }
         fill(&log, 2);
         let epochs = disk.crash(|_, synced, _| synced).read("/logs/topic-0/leader-epoch-checkpoint").unwrap();
         let last = String::from_utf8(epochs).unwrap().lines().last().map(str::to_owned);
