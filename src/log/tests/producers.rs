@@ -3,6 +3,7 @@
 //! It must not look inside: a producer is what its batches say.
 
 use super::*;
+use crate::env::Disk;
 use crate::record::end_transaction_batch;
 
 const WRITTEN: Durability = Durability::Written;
