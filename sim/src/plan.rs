@@ -83,7 +83,7 @@ const DELETED_PARTS: u32 = 200_000;
 /// In how many runs of a million an operator changes the configuration of the broker.
 const OPERATED_PARTS: u32 = 200_000;
 /// In how many runs of a million a scene is played at the end.
-const SCENE_PARTS: u32 = 250_000;
+const SCENE_PARTS: u32 = 500_000;
 /// A second listener, for operators, which is protected against limits of all connections.
 const INNER_LISTENER: [&str; 3] = [
     "listeners=PLAINTEXT://10.1.0.1:9092,INNER://10.1.0.1:9093",
@@ -296,6 +296,7 @@ impl Plan {
         let settings = age.iter().chain(self.scene.map_or(&[][..], Scene::settings));
         self.layout.directories.settings.extend(settings.map(ToString::to_string));
         self.layout.config = self.layout.directories.config();
+        self.has_little_memory = self.layout.config.get("queued.max.request.bytes").is_some();
         if let Some(examiner) = &mut self.examiner {
             let mut settings = self.layout.directories.settings.iter();
             examiner.is_told_another_address = settings.any(|setting| setting.starts_with("advertised.listeners="));
