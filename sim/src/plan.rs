@@ -110,7 +110,7 @@ pub(crate) enum Ending {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PlannedCrash {
     pub(crate) at: Instant,
-    pub(crate) crash: Crash,
+    pub(crate) ending: Ending,
     /// Not between two steps, but in the middle of a later one, just before one of its effects on the disk.
     pub(crate) is_before_effect: bool,
 }
@@ -493,10 +493,10 @@ fn one_of<T: Copy>(draw: Draw, choices: &[T]) -> T {
     choices[usize::try_from(draw.below(choices.len() as u64)).unwrap_or(0)]
 }
 
-/// The log directories beside the first: none in most runs.
+/// The log directories beside the first.
 fn more_directories(seed: u64, reduction: &Reduction) -> Vec<PathBuf> {
     let draw = draw_config(seed, Site::BrokerLayout, 1);
-    let count = if reduction.has(Simple::OneDirectory) { 0 } else { one_of(draw, &[0, 0, 0, 1, 2]) };
+    let count = if reduction.has(Simple::OneDirectory) { 0 } else { one_of(draw, &[0, 0, 1, 1, 2]) };
     ["/data2", "/data3"].into_iter().take(count).map(PathBuf::from).collect()
 }
 
@@ -577,10 +577,14 @@ fn crashes(seed: u64) -> Vec<PlannedCrash> {
     let count = one_of(draw, &[0, 0, 1, 1, 2]);
     let times: BTreeMap<u64, PlannedCrash> = (0..count)
         .map(|index| {
-            let crash = if draw.part(10 + index).happens(600_000) { Crash::Power } else { Crash::Process };
+            let ending = match draw.part(10 + index).below(20) {
+                0..12 => Ending::Crash(Crash::Power),
+                12..15 => Ending::Crash(Crash::Process),
+                _ => Ending::Orderly,
+            };
             let at = draw.part(20 + index).between(2_000_000, 300_000_000);
             let is_before_effect = draw.part(30 + index).happens(500_000);
-            (at, PlannedCrash { at: Instant(at), crash, is_before_effect })
+            (at, PlannedCrash { at: Instant(at), ending, is_before_effect })
         })
         .collect();
     times.into_values().collect()

@@ -93,7 +93,10 @@ fn makes_late(site: Site) -> bool {
 pub(super) fn is_disk_fault(site: Site) -> bool {
     let is_of_disk = (Site::AppendFails.number()..Site::WallJump.number()).contains(&site.number());
     let is_shortage = matches!(site, Site::DescriptorsExhausted | Site::DescriptorLimit);
-    let is_only_slow = matches!(site, Site::SyncStalls | Site::SyncThrottled | Site::DiskSlow | Site::FileShortRead);
+    let is_only_slow = matches!(
+        site,
+        Site::SyncStalls | Site::SyncThrottled | Site::DiskSlow | Site::FileShortRead | Site::PowerFailsInSync
+    );
     is_of_disk && matches!(site.kind(), SiteKind::Fault(_)) && !is_only_slow && site != Site::SpaceReturns
         || is_shortage
 }
