@@ -112,9 +112,11 @@ pub(super) fn loses_unsynced(site: Site) -> bool {
     is_of_disk || matches!(site, SyncLosesPages | SyncFull | SyncErrorElsewhere | ReadOnlyRemount)
 }
 
-/// Whether this fault may have left a partition that only a new start brings back.
+/// Whether this fault may have left a partition that only a new start brings back, where a start that lacks a directory fails.
 pub(super) fn takes_partitions_offline(site: Site) -> bool {
-    is_disk_fault(site) && site != Site::AppendFull
+    // What finds no space leaves a partition as it was.
+    let is_of_space = matches!(site, Site::AppendFull | Site::QuotaExceeded | Site::SpaceEnds);
+    is_disk_fault(site) && !is_of_space
 }
 
 /// Which files lie on the part of the disk that may lose what was synced: those of the topic that carry a checksum, or can be made again from
