@@ -56,6 +56,8 @@ pub(crate) struct Kernel {
     pub(crate) crash_before: Option<(u64, Crash)>,
     /// The last time that nobody had anything to do, and nothing had struck shortly before.
     pub(crate) rested_at: Instant,
+    /// How the broker went down last, if it has.
+    pub(crate) last_crash: Option<Crash>,
     /// Words that clients have used; what one means only they know.
     pub(crate) words: BTreeSet<u32>,
 }
@@ -78,6 +80,7 @@ impl Kernel {
             disk_effects: 0,
             crash_before: None,
             rested_at: Instant(0),
+            last_crash: None,
             words: BTreeSet::new(),
         };
         kernel.network.is_linux_like =
@@ -138,6 +141,7 @@ impl Kernel {
         self.disks_come_and_go();
         self.boot += 1;
         self.crash_before = None;
+        self.last_crash = Some(crash);
     }
 
     /// Counts an effect on the disk that is about to happen. Says whether the broker lives to make it.

@@ -83,7 +83,7 @@ const DELETED_PARTS: u32 = 200_000;
 /// In how many runs of a million an operator changes the configuration of the broker.
 const OPERATED_PARTS: u32 = 200_000;
 /// In how many runs of a million a scene is played at the end.
-const SCENE_PARTS: u32 = 250_000;
+const SCENE_PARTS: u32 = 500_000;
 /// A second listener, for operators, which is protected against limits of all connections.
 const INNER_LISTENER: [&str; 3] = [
     "listeners=PLAINTEXT://10.1.0.1:9092,INNER://10.1.0.1:9093",
@@ -110,7 +110,7 @@ pub(crate) enum Ending {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PlannedCrash {
     pub(crate) at: Instant,
-    pub(crate) crash: Crash,
+    pub(crate) ending: Ending,
     /// Not between two steps, but in the middle of a later one, just before one of its effects on the disk.
     pub(crate) is_before_effect: bool,
 }
@@ -296,6 +296,7 @@ impl Plan {
         let settings = age.iter().chain(self.scene.map_or(&[][..], Scene::settings));
         self.layout.directories.settings.extend(settings.map(ToString::to_string));
         self.layout.config = self.layout.directories.config();
+        self.has_little_memory = self.layout.config.get("queued.max.request.bytes").is_some();
         if let Some(examiner) = &mut self.examiner {
             let mut settings = self.layout.directories.settings.iter();
             examiner.is_told_another_address = settings.any(|setting| setting.starts_with("advertised.listeners="));
@@ -492,10 +493,10 @@ fn one_of<T: Copy>(draw: Draw, choices: &[T]) -> T {
     choices[usize::try_from(draw.below(choices.len() as u64)).unwrap_or(0)]
 }
 
-/// The log directories beside the first: none in most runs.
+/// The log directories beside the first.
 fn more_directories(seed: u64, reduction: &Reduction) -> Vec<PathBuf> {
     let draw = draw_config(seed, Site::BrokerLayout, 1);
-    let count = if reduction.has(Simple::OneDirectory) { 0 } else { one_of(draw, &[0, 0, 0, 1, 2]) };
+    let count = if reduction.has(Simple::OneDirectory) { 0 } else { one_of(draw, &[0, 0, 1, 1, 2]) };
     ["/data2", "/data3"].into_iter().take(count).map(PathBuf::from).collect()
 }
 
@@ -576,10 +577,14 @@ fn crashes(seed: u64) -> Vec<PlannedCrash> {
     let count = one_of(draw, &[0, 0, 1, 1, 2]);
     let times: BTreeMap<u64, PlannedCrash> = (0..count)
         .map(|index| {
-            let crash = if draw.part(10 + index).happens(600_000) { Crash::Power } else { Crash::Process };
+            let ending = match draw.part(10 + index).below(20) {
+                0..12 => Ending::Crash(Crash::Power),
+                12..15 => Ending::Crash(Crash::Process),
+                _ => Ending::Orderly,
+            };
             let at = draw.part(20 + index).between(2_000_000, 300_000_000);
             let is_before_effect = draw.part(30 + index).happens(500_000);
-            (at, PlannedCrash { at: Instant(at), crash, is_before_effect })
+            (at, PlannedCrash { at: Instant(at), ending, is_before_effect })
         })
         .collect();
     times.into_values().collect()

@@ -14,7 +14,7 @@ use klamm::marks::Mark;
 use klamm::protocol::ApiKey;
 use klamm::types::Instant;
 
-use self::faults_so_far::{FaultsSoFar, is_fragile, takes_partitions_offline};
+use self::faults_so_far::{FaultsSoFar, is_disk_fault, is_fragile, takes_partitions_offline};
 use crate::broker_machine::BrokerMachine;
 use crate::checker::{History, Violation};
 use crate::client::{
@@ -415,17 +415,17 @@ impl Run {
     fn end_chaos(&mut self) {
         self.look_for_removed();
         self.go_through(self.plan.end_of_chaos);
-        let has_struck = self.world.fired().iter().any(|fault| takes_partitions_offline(fault.site));
-        self.calm_down();
         // A start goes on without one directory of several, be it for what struck long before: a bad sector, or a disk that was full.
         let may_lack_directory = self.plan.layout.directories.paths.len() > 1;
+        let takes_offline: fn(Site) -> bool = if may_lack_directory { is_disk_fault } else { takes_partitions_offline };
+        let has_struck = |faults: Vec<Fired>| faults.iter().any(|fault| takes_offline(fault.site));
+        let has_struck_ever = has_struck(self.world.fired());
+        self.calm_down();
         if may_lack_directory {
             self.world.replace_bad_sectors();
         }
         // What struck the last start may have left a partition as it leaves one later.
-        let has_struck_start =
-            self.world.fired_since(self.faults_before).iter().any(|fault| takes_partitions_offline(fault.site));
-        if has_struck_start || has_struck && (may_lack_directory || self.plan.end_of_chaos == Ending::Nothing) {
+        if has_struck(self.world.fired_since(self.faults_before)) || has_struck_ever && may_lack_directory {
             self.go_through(Ending::Crash(Crash::Process));
         }
         if self.broker.is_none() {

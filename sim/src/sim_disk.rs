@@ -17,6 +17,7 @@ use crate::kernel::{Kernel, Shared};
 use crate::keyed::Site;
 use crate::sim_file::{SimFile, SimLock};
 use crate::trace::TraceKind;
+use crate::world::Crash;
 
 const MILLISECOND: u64 = 1_000_000;
 /// Longer than a broker is up in any run.
@@ -37,6 +38,8 @@ pub struct DeferredSync {
     boot: u32,
     /// When it will be done.
     pub due: Instant,
+    /// The power goes first.
+    is_last: bool,
 }
 
 impl SimDisk {
@@ -96,13 +99,20 @@ impl SimDisk {
         if kernel.fault(Site::SyncNeverCompletes, entity).is_some() && !kernel.flawed(Flaw::HungSyncCompletes) {
             delay += NEVER_NS;
         }
-        Ok(DeferredSync { number, boot: kernel.boot, due: Instant(kernel.now.0 + delay) })
+        let power_fails = kernel.fault(Site::PowerFailsInSync, entity);
+        delay += power_fails.map_or(0, |draw| draw.exponential(500 * MILLISECOND));
+        let due = Instant(kernel.now.0 + delay);
+        Ok(DeferredSync { number, boot: kernel.boot, due, is_last: power_fails.is_some() })
     }
 
     /// Ends a sync: what it covered is durable now, or it failed. After a crash it is nobody's.
     pub fn finish_sync(&self, sync: DeferredSync) -> Result<(), DiskError> {
         let mut kernel = self.shared.lock();
         if kernel.boot != sync.boot {
+            return Err(dead("sync", Path::new("")));
+        }
+        if sync.is_last && !kernel.chance.is_calm() {
+            kernel.crash(Crash::Power);
             return Err(dead("sync", Path::new("")));
         }
         let covered = kernel.disk.deferred.remove(&sync.number).unwrap_or_default();
@@ -163,6 +173,10 @@ impl Disk for SimDisk {
         let mut kernel = self.kernel_with_descriptor("list", directory)?;
         kernel.check_disk("list", directory)?;
         let node = kernel.disk.lookup(directory).ok_or_else(|| not_found(directory))?;
+        let is_log_directory = kernel.disk.log_directories.iter().any(|path| path == directory);
+        if is_log_directory && kernel.fault(Site::ListFails, entity_of(directory)).is_some() {
+            return Err(failure("list", directory, errno::EIO));
+        }
         let entries =
             kernel.disk.directory(node).ok_or_else(|| failure("list", directory, errno::ENOTDIR))?.entries.clone();
         let mut listed: Vec<DiskEntry> = Vec::with_capacity(entries.len());

@@ -459,6 +459,11 @@ impl World {
         self.shared.lock().disk_effects
     }
 
+    /// How the broker went down last.
+    pub(crate) fn last_crash(&self) -> Option<Crash> {
+        self.shared.lock().last_crash
+    }
+
     /// How often the broker has gone down.
     pub fn crashes(&self) -> u32 {
         self.shared.lock().boot - 1

@@ -172,6 +172,19 @@ impl ClientConnection {
         correlation_id
     }
 
+    /// Queues so many bytes of a request, and nothing after them.
+    pub(crate) fn send_start<'m, M: Message<'m>>(
+        &mut self,
+        (api_key, version): (ApiKey, i16),
+        message: &M,
+        bytes: usize,
+    ) {
+        let frame = encode_request(api_key, version, self.next_correlation_id, Some("sim"), message);
+        let queued = self.outgoing.len();
+        self.outgoing.extend(frame.bytes.iter().take(bytes));
+        self.queued += (self.outgoing.len() - queued) as u64;
+    }
+
     /// Whether everything that was queued is on its way.
     pub(crate) fn is_flushed(&self) -> bool {
         self.outgoing.is_empty()

@@ -97,7 +97,7 @@ impl Family {
         }
         Some(match site {
             AppendFull | EntryFull | SyncFull | QuotaExceeded | SpaceEnds | SpaceReturns => Family::DiskSpace,
-            SyncStalls | DiskSlow | SyncThrottled | SyncNeverCompletes => Family::SlowDisk,
+            SyncStalls | DiskSlow | SyncThrottled | SyncNeverCompletes | PowerFailsInSync => Family::SlowDisk,
             SectorUnreadable | BitRotAtRest | BitRotOnRead | WriteMisdirected | ReadMisdirected | WritePhantom
             | CacheLies => Family::DiskDamage,
             DirectoryVanished | DirectoryStale | DiskMissing | DiskFails | DiskReadOnly | DirectoryRemoved => {

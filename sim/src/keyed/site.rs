@@ -310,6 +310,10 @@ sites! {
     DirectoryRemoved = 445, RARE;
     /// Whether an operator mends a disk while the broker is down.
     DiskMended = 446, SiteKind::Value;
+    /// A log directory cannot be listed for a moment: its file system is not up yet.
+    ListFails = 447, SiteKind::Fault([5_000, 30_000, 100_000]);
+    /// A sync takes long, and the power goes before it is done.
+    PowerFailsInSync = 448, RARE;
 
     /// The wall clock is set, by minutes to days.
     WallJump = 500, RARE;

@@ -93,7 +93,10 @@ fn makes_late(site: Site) -> bool {
 pub(super) fn is_disk_fault(site: Site) -> bool {
     let is_of_disk = (Site::AppendFails.number()..Site::WallJump.number()).contains(&site.number());
     let is_shortage = matches!(site, Site::DescriptorsExhausted | Site::DescriptorLimit);
-    let is_only_slow = matches!(site, Site::SyncStalls | Site::SyncThrottled | Site::DiskSlow | Site::FileShortRead);
+    let is_only_slow = matches!(
+        site,
+        Site::SyncStalls | Site::SyncThrottled | Site::DiskSlow | Site::FileShortRead | Site::PowerFailsInSync
+    );
     is_of_disk && matches!(site.kind(), SiteKind::Fault(_)) && !is_only_slow && site != Site::SpaceReturns
         || is_shortage
 }
@@ -109,9 +112,11 @@ pub(super) fn loses_unsynced(site: Site) -> bool {
     is_of_disk || matches!(site, SyncLosesPages | SyncFull | SyncErrorElsewhere | ReadOnlyRemount)
 }
 
-/// Whether this fault may have left a partition that only a new start brings back.
+/// Whether this fault may have left a partition that only a new start brings back, where a start that lacks a directory fails.
 pub(super) fn takes_partitions_offline(site: Site) -> bool {
-    is_disk_fault(site) && site != Site::AppendFull
+    // What finds no space leaves a partition as it was.
+    let is_of_space = matches!(site, Site::AppendFull | Site::QuotaExceeded | Site::SpaceEnds);
+    is_disk_fault(site) && !is_of_space
 }
 
 /// Which files lie on the part of the disk that may lose what was synced: those of the topic that carry a checksum, or can be made again from

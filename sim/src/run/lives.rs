@@ -30,13 +30,15 @@ impl Run {
             let now = || run.world.now().instant;
             run.plan.crashes.first().is_some_and(|crash| crash.at <= now())
         };
-        if !self.is_calm && is_due(self) {
+        // Who stops already is not told again.
+        if !self.is_calm && !self.is_draining && is_due(self) {
             let planned = self.plan.crashes.remove(0);
-            if planned.is_before_effect {
-                let effects = self.world.value(Site::CrashEffect, 0).between(1, EFFECTS_MAX);
-                self.arm(planned.crash, effects);
-            } else {
-                self.restart(planned.crash);
+            match planned.ending {
+                Ending::Crash(crash) if planned.is_before_effect => {
+                    let effects = self.world.value(Site::CrashEffect, 0).between(1, EFFECTS_MAX);
+                    self.arm(crash, effects);
+                }
+                ending => self.go_through(ending),
             }
         }
     }
@@ -52,7 +54,8 @@ impl Run {
         if self.world.crashes() == self.deaths {
             return false;
         }
-        let crash = self.armed.take().unwrap_or(Crash::Process);
+        self.armed = None;
+        let crash = self.world.last_crash().unwrap_or(Crash::Process);
         tracing::info!(at = self.world.now().instant.0, ?crash, "the broker went down in the middle of a step");
         self.note_death(crash);
         true

@@ -24,7 +24,7 @@ impl Run {
         let now = self.world.now().instant;
         let broker = self.broker.as_ref();
         let clients = self.clients.iter().filter_map(|seat| seat.deadline).min();
-        let crash = self.plan.crashes.first().map(|crash| crash.at).filter(|_| !self.is_calm);
+        let crash = self.plan.crashes.first().map(|crash| crash.at).filter(|_| !self.is_calm && !self.is_draining);
         let outside = [self.world.next_due(), clients, crash].into_iter().flatten().min();
         let work = [outside, broker.and_then(BrokerMachine::next_work_due)].into_iter().flatten().min();
         let next = [outside, broker.and_then(BrokerMachine::next_due)].into_iter().flatten().min();

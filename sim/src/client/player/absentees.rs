@@ -9,6 +9,7 @@ use super::stage::{Played, Stage, same};
 
 const LATE: &str = "absentees-late";
 const STATIC: &str = "absentees-static";
+const AWAITED: &str = "absentees-awaited";
 /// How long a group waits for its members.
 const PATIENCE_MS: i32 = 2_000;
 /// Longer than that.
@@ -22,7 +23,8 @@ const TWIN: usize = 2;
 pub(super) async fn play(stage: Stage) -> Played {
     one_forgets_its_part(&stage).await?;
     a_twin_takes_the_place(&stage).await?;
-    only_a_static_member_is_left(&stage).await
+    only_a_static_member_is_left(&stage).await?;
+    one_never_comes(&stage).await
 }
 
 /// Who joins and never asks for its part is out when the patience of the others ends, and they divide again.
@@ -115,4 +117,20 @@ async fn only_a_static_member_is_left(stage: &Stage) -> Played {
     ask_join(stage, BEN, claimed);
     same("a join under an id that is not hers", hear_joined(stage, BEN).await?.error, ErrorCode::FencedInstanceId)?;
     same("her leave", leave(stage, ANNA, &anna).await?, ErrorCode::None)
+}
+
+/// Who was given an id and never comes with it holds up nobody, and keeps no group alive that is deleted.
+async fn one_never_comes(stage: &Stage) -> Played {
+    groups::find(stage, ANNA, AWAITED).await?;
+    let joining = Joining::new(AWAITED, PATIENCE_MS);
+    named(stage, BEN, &joining).await?;
+    let anna = joining.with_id(&named(stage, ANNA, &joining).await?);
+    ask_join(stage, ANNA, anna.clone());
+    let alone = hear_joined(stage, ANNA).await?;
+    same("a join without him", (alone.error, alone.leader), (ErrorCode::None, anna.member_id.clone()))?;
+    same("her leave", leave(stage, ANNA, &anna).await?, ErrorCode::None)?;
+    // The group gathers once more before it is empty: he might come.
+    stage.rest(LATE_MS).await;
+    same("a deletion", groups::delete(stage, ANNA, AWAITED).await?, ErrorCode::None)?;
+    same("a second deletion", groups::delete(stage, ANNA, AWAITED).await?, ErrorCode::GroupIdNotFound)
 }

@@ -4,6 +4,7 @@
 
 use klamm::error_code::ErrorCode;
 use klamm::protocol::ApiKey;
+use klamm::protocol::messages::delete_groups::{DeleteGroupsRequest, DeleteGroupsResponse};
 use klamm::protocol::messages::find_coordinator::{FindCoordinatorRequest, FindCoordinatorResponse};
 use klamm::protocol::messages::heartbeat::{HeartbeatRequest, HeartbeatResponse};
 use klamm::protocol::messages::join_group::{JoinGroupRequest, JoinGroupRequestProtocol, JoinGroupResponse};
@@ -209,6 +210,16 @@ pub(super) async fn leave(stage: &Stage, role: usize, joining: &Joining) -> Play
     let response = answer.read::<LeaveGroupResponse<'_>>()?;
     told("a request to leave", response.error_code, ErrorCode::None)?;
     Ok(ErrorCode::from_code(response.members.first().map_or(-1, |member| member.error_code)))
+}
+
+/// Deletes a group, and says what came of it.
+pub(super) async fn delete(stage: &Stage, role: usize, group_id: &'static str) -> Played<ErrorCode> {
+    let answer = stage.call(role, ApiKey::DeleteGroups, ANY, move |question| {
+        question.put(&DeleteGroupsRequest { groups_names: vec![group_id] });
+    });
+    let answer = answer.await;
+    let response = answer.read::<DeleteGroupsResponse<'_>>()?;
+    Ok(ErrorCode::from_code(response.results.first().map_or(-1, |result| result.error_code)))
 }
 
 /// Commits an offset for the first partition of a topic, and says what came of it.

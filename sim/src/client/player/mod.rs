@@ -79,6 +79,8 @@ scenes! {
     Refusals = refusals ["max.connections.per.ip.overrides=10.0.0.208:5"];
     /// Fetch sessions are put out for others.
     Evictions = evictions ["max.incremental.fetch.session.cache.slots=2"];
+    /// Two frames that do not come to their end hold all memory for requests, while others wait.
+    Scarcity = scarcity ["queued.max.request.bytes=20000", "num.network.threads=3"];
 }
 
 impl Scene {

@@ -56,6 +56,11 @@ impl Question<'_> {
         self.connection.send(self.context, self.api, message, true);
     }
 
+    /// The first bytes of one that never comes to its end.
+    pub(super) fn put_start<'m, M: Message<'m>>(&mut self, message: &M, bytes: usize) {
+        self.connection.send_start(self.api, message, bytes);
+    }
+
     /// One that is never answered.
     pub(super) fn put_unanswered<'m, M: Message<'m>>(&mut self, message: &M) {
         self.connection.send(self.context, self.api, message, false);
