@@ -748,20 +748,11 @@ fn open_directories(
 ) -> Result<Vec<LogDirectory>, LogError> {
     let mut directories: Vec<LogDirectory> = Vec::new();
     let mut first_error = None;
-    let mut cluster_id = settings.cluster_id.clone();
     let mut paths: Vec<&PathBuf> = settings.directories.iter().collect();
     if !settings.directories.contains(&settings.metadata_directory) {
         paths.push(&settings.metadata_directory);
     }
-    for path in &paths {
-        if cluster_id.is_none() {
-            cluster_id = match MetaProperties::read(disk, path) {
-                // Said again, and louder, when the directory is opened.
-                Err(LogError::Disk(_)) => None,
-                read => read?.map(|properties| properties.cluster_id),
-            };
-        }
-    }
+    let cluster_id = settings.cluster_id.clone().map_or_else(|| cluster_of(disk, &paths), |named| Ok(Some(named)))?;
     let cluster_id = cluster_id.unwrap_or_else(|| new_id(random));
     for path in paths {
         let identify = || MetaProperties {
@@ -793,6 +784,21 @@ fn open_directories(
     } else {
         Err(first_error.unwrap_or(LogError::NoDirectory))
     }
+}
+
+/// The cluster of the first directory that belongs to one. Where none is known to, but one could not be read, nobody can say: it could be read a moment
+/// later, when another has been given a cluster of its own.
+fn cluster_of(disk: &dyn Disk, paths: &[&PathBuf]) -> Result<Option<String>, LogError> {
+    let mut unread = None;
+    for path in paths {
+        match MetaProperties::read(disk, path) {
+            Ok(Some(properties)) => return Ok(Some(properties.cluster_id)),
+            Ok(None) => {}
+            Err(error @ LogError::Disk(_)) => unread = unread.or(Some(error)),
+            Err(error) => return Err(error),
+        }
+    }
+    unread.map_or(Ok(None), Err)
 }
 
 /// Only now, when no directory refuses the start: one that is refused by then leaves the marks of the last shutdown for the next.
