@@ -179,7 +179,7 @@ fn collect(disk: &SimDisk, folder: &Path, files: &mut Vec<(PathBuf, Vec<u8>)>) {
     for entry in disk.list(folder).expect("the folder is there") {
         let path = folder.join(&entry.name);
         match entry.kind {
-            EntryKind::Directory => collect(disk, &path, files),
+            EntryKind::Directory | EntryKind::Elsewhere => collect(disk, &path, files),
             EntryKind::File => {
                 let content = disk.snapshot(&path).expect("the file is there");
                 files.push((path, content));
