@@ -9,6 +9,7 @@ mod stepping; // who can go on
 
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::rc::Rc;
 
 use klamm::marks::Mark;
 use klamm::protocol::ApiKey;
@@ -18,17 +19,17 @@ use self::faults_so_far::{FaultsSoFar, is_disk_fault, is_fragile, takes_partitio
 use crate::broker_machine::BrokerMachine;
 use crate::checker::{History, Violation};
 use crate::client::{
-    Admin, Ager, Chronicler, Client, Consumer, Contrarian, Crowd, Deleter, EpochTeller, Examiner, Garbage, GroupMember,
-    Hoarder, Operator, Player, Producer, Renewer, Seeker, SessionKeeper, SlowReader, Tuner, Vanisher, Watcher,
-    from_word,
+    Act, Admin, Ager, Chronicler, Client, Consumer, Contrarian, Crowd, Deleter, EpochTeller, Examiner, Garbage,
+    GroupMember, Hoarder, Operator, Player, Producer, Renewer, Seeker, SessionKeeper, SlowReader, Tuner, Vanisher,
+    Watcher, from_word,
 };
 use crate::clock_faults::ClockFaults;
 use crate::disk_volumes::Filled;
 use crate::heritage;
 use crate::keyed::{Fired, Site};
 use crate::plan::{
-    AGER, CHRONICLER, Ending, LAST_AGER, LAST_SEEKER, PLAYER, Plan, WATCHER, last_admin, last_consumer, last_member,
-    last_silent,
+    AGER, CHRONICLER, Ending, LAST_AGER, LAST_PLAYER, LAST_SEEKER, PLAYER, Plan, WATCHER, last_admin, last_consumer,
+    last_member, last_silent,
 };
 use crate::reduction::Simple;
 use crate::scenario::Scenario;
@@ -487,8 +488,13 @@ impl Run {
 
     /// What a workload of chance would not bring about is played.
     fn play_scene(&mut self) {
-        if let Some(scene) = self.plan.scene.filter(|_| !self.is_over) {
-            self.seat("player", PLAYER, Box::new(Player::new(PLAYER, scene)));
+        let Some(scene) = self.plan.scene.filter(|_| !self.is_over) else { return };
+        let is_played = Rc::default();
+        self.seat("player", PLAYER, Box::new(Player::new(PLAYER, scene, Act::First, Rc::clone(&is_played))));
+        self.finish();
+        if let Some(crash) = scene.interval().filter(|_| is_played.get() && !self.is_over) {
+            self.go_through(Ending::Crash(crash));
+            self.seat("player", LAST_PLAYER, Box::new(Player::new(LAST_PLAYER, scene, Act::Second, is_played)));
             self.finish();
         }
     }
