@@ -416,23 +416,30 @@ impl Run {
     fn end_chaos(&mut self) {
         self.look_for_removed();
         self.go_through(self.plan.end_of_chaos);
-        // A start goes on without one directory of several, be it for what struck long before: a bad sector, or a disk that was full.
-        let may_lack_directory = self.plan.layout.directories.paths.len() > 1;
-        let takes_offline: fn(Site) -> bool = if may_lack_directory { is_disk_fault } else { takes_partitions_offline };
-        let has_struck = |faults: Vec<Fired>| faults.iter().any(|fault| takes_offline(fault.site));
-        let has_struck_ever = has_struck(self.world.fired());
+        let may_lack_directory = self.may_lack_directory();
         self.calm_down();
-        if may_lack_directory {
+        if self.has_several_directories() {
             self.world.replace_bad_sectors();
         }
         // What struck the last start may have left a partition as it leaves one later.
-        if has_struck(self.world.fired_since(self.faults_before)) || has_struck_ever && may_lack_directory {
+        let is_felt = |fault: &Fired| takes_partitions_offline(fault.site);
+        if may_lack_directory || self.world.fired_since(self.faults_before).iter().any(is_felt) {
             self.go_through(Ending::Crash(Crash::Process));
         }
         if self.broker.is_none() {
             self.start();
         }
         self.wake_all();
+    }
+
+    fn has_several_directories(&self) -> bool {
+        self.plan.layout.directories.paths.len() > 1
+    }
+
+    /// Whether the broker may do without a directory. A start goes on without one of several, be it for what struck long before: a bad sector, or a disk that
+    /// was full.
+    fn may_lack_directory(&self) -> bool {
+        self.has_several_directories() && self.world.fired().iter().any(|fault| is_disk_fault(fault.site))
     }
 
     /// A log directory that somebody has removed under the broker is offline within a second or so.

@@ -20,6 +20,11 @@ const MOMENT_MS: u64 = 500;
 
 pub(super) async fn play(stage: Stage) -> Played {
     for holder in HOLDERS {
+        // Their connections stand before the rest begins: a full backlog keeps one waiting for seconds.
+        ask_versions(&stage, holder);
+        drop(stage.hear(holder).await);
+    }
+    for holder in HOLDERS {
         stage.ask(holder, ApiKey::Metadata, ANY, |question| {
             let name = "n".repeat(NAME_BYTES);
             let topics = Some(vec![MetadataRequestTopic { name: Some(&name), ..Default::default() }]);
@@ -27,12 +32,7 @@ pub(super) async fn play(stage: Stage) -> Played {
         });
     }
     stage.rest(MOMENT_MS).await;
-    for role in WAITING {
-        stage.ask(role, ApiKey::ApiVersions, ANY, |question| {
-            let (client_software_name, client_software_version) = ("sim", "1");
-            question.put(&ApiVersionsRequest { client_software_name, client_software_version, ..Default::default() });
-        });
-    }
+    WAITING.into_iter().for_each(|role| ask_versions(&stage, role));
     stage.rest(MOMENT_MS).await;
     same("an answer without memory", WAITING.map(|role| stage.is_answered(role)), WAITING.map(|_| false))?;
     HOLDERS.into_iter().for_each(|holder| stage.leave(holder));
@@ -41,4 +41,11 @@ pub(super) async fn play(stage: Stage) -> Played {
         told("an answer when there is memory", answer.read::<ApiVersionsResponse<'_>>()?.error_code, ErrorCode::None)?;
     }
     Ok(())
+}
+
+fn ask_versions(stage: &Stage, role: usize) {
+    stage.ask(role, ApiKey::ApiVersions, ANY, |question| {
+        let (client_software_name, client_software_version) = ("sim", "1");
+        question.put(&ApiVersionsRequest { client_software_name, client_software_version, ..Default::default() });
+    });
 }
