@@ -184,6 +184,10 @@ bugs! {
         TornTakenForOld = "torn batch taken for an old format";
         /// A segment whose index is gone or torn takes its partition offline.
         MissingIndexFatal = "missing index is fatal";
+        /// What the checkpoints say of a deleted log is believed of the new one of its name.
+        FormerCheckpointBelieved = "former log's checkpoint is believed";
+        /// Several segments go at once, and nothing keeps their order on the disk.
+        SegmentsGoTogether = "segments go in no order";
         /// An unclean start does not raise the leader epochs.
         EpochNotRaised = "leader epoch not raised";
         /// A failed append leaves the bytes that it has written.

@@ -56,6 +56,8 @@ pub(crate) const AGER: u32 = 206;
 pub(crate) const LAST_AGER: u32 = 207;
 /// The client that plays a scene, at the end.
 pub(crate) const PLAYER: u32 = 208;
+/// The one that plays its second act.
+pub(crate) const LAST_PLAYER: u32 = 214;
 /// The client that looks records up by their time, at the end.
 pub(crate) const LAST_SEEKER: u32 = 203;
 /// The client that asks where all epochs end, at the end.

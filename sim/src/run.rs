@@ -9,6 +9,7 @@ mod stepping; // who can go on
 
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::rc::Rc;
 
 use klamm::marks::Mark;
 use klamm::protocol::ApiKey;
@@ -18,17 +19,17 @@ use self::faults_so_far::{FaultsSoFar, is_disk_fault, is_fragile, takes_partitio
 use crate::broker_machine::BrokerMachine;
 use crate::checker::{History, Violation};
 use crate::client::{
-    Admin, Ager, Chronicler, Client, Consumer, Contrarian, Crowd, Deleter, EpochTeller, Examiner, Garbage, GroupMember,
-    Hoarder, Operator, Player, Producer, Renewer, Seeker, SessionKeeper, SlowReader, Tuner, Vanisher, Watcher,
-    from_word,
+    Act, Admin, Ager, Chronicler, Client, Consumer, Contrarian, Crowd, Deleter, EpochTeller, Examiner, Garbage,
+    GroupMember, Hoarder, Operator, Player, Producer, Renewer, Seeker, SessionKeeper, SlowReader, Tuner, Vanisher,
+    Watcher, from_word,
 };
 use crate::clock_faults::ClockFaults;
 use crate::disk_volumes::Filled;
 use crate::heritage;
 use crate::keyed::{Fired, Site};
 use crate::plan::{
-    AGER, CHRONICLER, Ending, LAST_AGER, LAST_SEEKER, PLAYER, Plan, WATCHER, last_admin, last_consumer, last_member,
-    last_silent,
+    AGER, CHRONICLER, Ending, LAST_AGER, LAST_PLAYER, LAST_SEEKER, PLAYER, Plan, WATCHER, last_admin, last_consumer,
+    last_member, last_silent,
 };
 use crate::reduction::Simple;
 use crate::scenario::Scenario;
@@ -415,23 +416,30 @@ impl Run {
     fn end_chaos(&mut self) {
         self.look_for_removed();
         self.go_through(self.plan.end_of_chaos);
-        // A start goes on without one directory of several, be it for what struck long before: a bad sector, or a disk that was full.
-        let may_lack_directory = self.plan.layout.directories.paths.len() > 1;
-        let takes_offline: fn(Site) -> bool = if may_lack_directory { is_disk_fault } else { takes_partitions_offline };
-        let has_struck = |faults: Vec<Fired>| faults.iter().any(|fault| takes_offline(fault.site));
-        let has_struck_ever = has_struck(self.world.fired());
+        let may_lack_directory = self.may_lack_directory();
         self.calm_down();
-        if may_lack_directory {
+        if self.has_several_directories() {
             self.world.replace_bad_sectors();
         }
         // What struck the last start may have left a partition as it leaves one later.
-        if has_struck(self.world.fired_since(self.faults_before)) || has_struck_ever && may_lack_directory {
+        let is_felt = |fault: &Fired| takes_partitions_offline(fault.site);
+        if may_lack_directory || self.world.fired_since(self.faults_before).iter().any(is_felt) {
             self.go_through(Ending::Crash(Crash::Process));
         }
         if self.broker.is_none() {
             self.start();
         }
         self.wake_all();
+    }
+
+    fn has_several_directories(&self) -> bool {
+        self.plan.layout.directories.paths.len() > 1
+    }
+
+    /// Whether the broker may do without a directory. A start goes on without one of several, be it for what struck long before: a bad sector, or a disk that
+    /// was full.
+    fn may_lack_directory(&self) -> bool {
+        self.has_several_directories() && self.world.fired().iter().any(|fault| is_disk_fault(fault.site))
     }
 
     /// A log directory that somebody has removed under the broker is offline within a second or so.
@@ -487,8 +495,13 @@ impl Run {
 
     /// What a workload of chance would not bring about is played.
     fn play_scene(&mut self) {
-        if let Some(scene) = self.plan.scene.filter(|_| !self.is_over) {
-            self.seat("player", PLAYER, Box::new(Player::new(PLAYER, scene)));
+        let Some(scene) = self.plan.scene.filter(|_| !self.is_over) else { return };
+        let is_played = Rc::default();
+        self.seat("player", PLAYER, Box::new(Player::new(PLAYER, scene, Act::First, Rc::clone(&is_played))));
+        self.finish();
+        if let Some(crash) = scene.interval().filter(|_| is_played.get() && !self.is_over) {
+            self.go_through(Ending::Crash(crash));
+            self.seat("player", LAST_PLAYER, Box::new(Player::new(LAST_PLAYER, scene, Act::Second, is_played)));
             self.finish();
         }
     }

@@ -116,6 +116,11 @@ pub struct World {
 }
 
 impl World {
+    /// Whether the broker has begun a sync that is not done.
+    pub(crate) fn is_sync_under_way(&self) -> bool {
+        !self.shared.lock().disk.deferred.is_empty()
+    }
+
     /// A machine at time 0, with an empty disk.
     pub fn new(options: WorldOptions) -> World {
         let chance = Chance::new(options.seed, options.swarm, options.overrides);

@@ -51,7 +51,7 @@ impl LogLoader<'_> {
     pub(super) fn load(&self) -> Result<LoadedLog, LogError> {
         let files = FolderFiles::tidy_up(&**self.disk, self.directory)?;
         // A mark that an end in order has left is older than a broker that knows none, and whose checkpoints are right.
-        if files.is_new && !self.was_clean && self.is_checkpointed() {
+        if files.is_new && !self.was_clean && self.is_checkpointed() && !zoo::is(Bug::FormerCheckpointBelieved) {
             Mark::OtherLogsCheckpoint.reached();
             return self.without_checkpoints().load();
         }

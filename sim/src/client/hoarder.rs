@@ -246,7 +246,8 @@ impl Hoarder {
         if self.rounds_left == 0 {
             self.is_done |= self.has_settled;
             self.task = Task::Start;
-            self.has_settled = context.is_calm;
+            // A sync that began amid faults may keep the broker from looking for seconds.
+            self.has_settled = context.is_calm && !context.world.is_sync_under_way();
             self.link.pause(context, SETTLE_NS);
             return;
         }

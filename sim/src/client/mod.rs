@@ -50,7 +50,7 @@ pub(crate) use group_member::{GroupMember, GroupMemberProfile};
 pub(crate) use habits::Habits;
 pub(crate) use hoarder::{Hoarder, HoarderProfile};
 pub(crate) use operator::{Operator, OperatorProfile};
-pub(crate) use player::{Player, Scene};
+pub(crate) use player::{Act, Player, Scene};
 pub(crate) use producer::{Producer, ProducerProfile};
 pub(crate) use renewer::{Renewer, RenewerProfile};
 pub(crate) use seeker::Seeker;

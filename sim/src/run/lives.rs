@@ -130,6 +130,8 @@ impl Run {
                 }
                 self.go_down(Crash::Power);
             }
+            // What lies in a directory that was offline then is not synced.
+            Some(Ok(Ok(()))) if self.may_lack_directory() => self.go_down(Crash::Power),
             Some(Ok(Ok(()))) | None => {
                 // What was synced in order survives the power cut that follows, also what no sync was asked for.
                 self.world.crash(Crash::Power);

@@ -34,6 +34,8 @@ pub(super) async fn play(stage: Stage) -> Played {
     let topic_id = topics::create(&stage, NAME, 1).await?;
     topics::produce(&stage, WRITER, NAME, b"first", 0).await?;
     same("a commit", groups::commit(&stage, COMMITTER, &simple, -1, (NAME, 1)).await?, ErrorCode::None)?;
+    stage.arrive(READER).await;
+    stage.arrive(READER_BY_ID).await;
     ask_fetch(&stage, READER, BY_NAME, TopicId::ZERO);
     ask_fetch(&stage, READER_BY_ID, BY_ID, topic_id);
     stage.rest(MOMENT_MS).await;

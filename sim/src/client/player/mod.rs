@@ -1,12 +1,13 @@
 //! A client that plays a scene when faults are over: several connections, every question and every answer as it must be, and time between them.
 //!
-//! What a workload of chance brings about too seldom, or what nobody could judge in the midst of it, has its scene here. It must not know what a scene is about.
+//! What a workload of chance brings about too seldom, or what nobody could judge in the midst of it, has its scene here. Between the two acts of a scene the broker goes
+//! down. It must not know what a scene is about.
 
 mod groups; // what scenes about groups share
 mod stage; // what a scene has to do with the broker
 mod topics; // what scenes about topics share
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::Pin;
@@ -20,6 +21,7 @@ use super::connection::{earlier, later};
 use super::{Client, ClientConnection, ClientContext, ConnectionNews};
 use crate::checker::Violation;
 use crate::heritage::Heritage;
+use crate::world::Crash;
 
 /// A rest of a scene is slept in parts, so that nobody takes it for a wait in vain.
 const NAP_NS_MAX: u64 = 10_000_000_000;
@@ -51,7 +53,7 @@ macro_rules! scenes {
                 }
             }
 
-            fn begin(self, stage: Stage) -> Pin<Box<dyn Future<Output = Played>>> {
+            fn begin_first(self, stage: Stage) -> Pin<Box<dyn Future<Output = Played>>> {
                 match self {
                     $(Scene::$variant => Box::pin($module::play(stage)),)*
                 }
@@ -79,6 +81,10 @@ scenes! {
     Refusals = refusals ["max.connections.per.ip.overrides=10.0.0.208:5"];
     /// Fetch sessions are put out for others.
     Evictions = evictions ["max.incremental.fetch.session.cache.slots=2"];
+    /// A topic is deleted, and one of its name outgrows it.
+    Successors = successors ["log.flush.offset.checkpoint.interval.ms=2000"];
+    /// Several segments go at once.
+    Bereaved = bereaved ["log.initial.task.delay.ms=0", "log.retention.check.interval.ms=500", "log.flush.offset.checkpoint.interval.ms=60000"];
     /// Two frames that do not come to their end hold all memory for requests, while others wait.
     Scarcity = scarcity ["queued.max.request.bytes=20000", "num.network.threads=3"];
 }
@@ -91,12 +97,41 @@ impl Scene {
             _ => None,
         }
     }
+
+    /// How the broker goes down between the acts of a scene that has two.
+    pub(crate) fn interval(self) -> Option<Crash> {
+        match self {
+            Scene::Successors => Some(Crash::Process),
+            Scene::Bereaved => Some(Crash::Power),
+            _ => None,
+        }
+    }
+
+    fn begin_second(self, stage: Stage) -> Pin<Box<dyn Future<Output = Played>>> {
+        match self {
+            Scene::Successors => Box::pin(successors::play_on(stage)),
+            Scene::Bereaved => Box::pin(bereaved::play_on(stage)),
+            _ => Box::pin(std::future::ready(Ok(()))),
+        }
+    }
+}
+
+/// A part of a scene.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Act {
+    /// All of it, or what comes before the broker goes down.
+    First,
+    /// What comes after that.
+    Second,
 }
 
 /// The client.
 pub(crate) struct Player {
     client: u32,
     scene: Scene,
+    act: Act,
+    /// Whether the act has come to its end, with everything as it has to be.
+    is_played: Rc<Cell<bool>>,
     /// There is none before the first step.
     play: Option<Pin<Box<dyn Future<Output = Played>>>>,
     prompter: Rc<RefCell<Prompter>>,
@@ -106,10 +141,12 @@ pub(crate) struct Player {
 }
 
 impl Player {
-    pub(crate) fn new(client: u32, scene: Scene) -> Player {
+    pub(crate) fn new(client: u32, scene: Scene, act: Act, is_played: Rc<Cell<bool>>) -> Player {
         Player {
             client,
             scene,
+            act,
+            is_played,
             play: None,
             prompter: Rc::default(),
             connections: BTreeMap::new(),
@@ -144,10 +181,17 @@ impl Player {
             prompter.is_sound = context.is_machine_sound;
             prompter.rests_until = prompter.rests_until.filter(|until| *until > now.instant);
         }
-        let play = self.play.get_or_insert_with(|| self.scene.begin(Stage::new(Rc::clone(&self.prompter))));
+        let stage = Stage::new(Rc::clone(&self.prompter));
+        let play = self.play.get_or_insert_with(|| match self.act {
+            Act::First => self.scene.begin_first(stage),
+            Act::Second => self.scene.begin_second(stage),
+        });
         match play.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
             Poll::Pending => false,
-            Poll::Ready(Ok(())) => true,
+            Poll::Ready(Ok(())) => {
+                self.is_played.set(true);
+                true
+            }
             Poll::Ready(Err(Otherwise(found))) => {
                 context.history.violate(Violation::SceneOtherwise { scene: self.scene.name(), found });
                 true

@@ -4,10 +4,10 @@
 
 use klamm::error_code::ErrorCode;
 use klamm::protocol::ApiKey;
-use klamm::protocol::messages::api_versions::{ApiVersionsRequest, ApiVersionsResponse};
+use klamm::protocol::messages::api_versions::ApiVersionsResponse;
 use klamm::protocol::messages::metadata::{MetadataRequest, MetadataRequestTopic};
 
-use super::stage::{Played, Stage, same, told};
+use super::stage::{Played, Stage, put_versions, same, told};
 use crate::client::versions::ANY;
 
 /// One leaves some of the memory, two take more than there is.
@@ -20,6 +20,9 @@ const MOMENT_MS: u64 = 500;
 
 pub(super) async fn play(stage: Stage) -> Played {
     for holder in HOLDERS {
+        stage.arrive(holder).await;
+    }
+    for holder in HOLDERS {
         stage.ask(holder, ApiKey::Metadata, ANY, |question| {
             let name = "n".repeat(NAME_BYTES);
             let topics = Some(vec![MetadataRequestTopic { name: Some(&name), ..Default::default() }]);
@@ -27,12 +30,7 @@ pub(super) async fn play(stage: Stage) -> Played {
         });
     }
     stage.rest(MOMENT_MS).await;
-    for role in WAITING {
-        stage.ask(role, ApiKey::ApiVersions, ANY, |question| {
-            let (client_software_name, client_software_version) = ("sim", "1");
-            question.put(&ApiVersionsRequest { client_software_name, client_software_version, ..Default::default() });
-        });
-    }
+    WAITING.into_iter().for_each(|role| stage.ask(role, ApiKey::ApiVersions, ANY, put_versions));
     stage.rest(MOMENT_MS).await;
     same("an answer without memory", WAITING.map(|role| stage.is_answered(role)), WAITING.map(|_| false))?;
     HOLDERS.into_iter().for_each(|holder| stage.leave(holder));

@@ -11,9 +11,11 @@ use std::rc::Rc;
 use std::task::Poll;
 
 use klamm::error_code::ErrorCode;
+use klamm::protocol::messages::api_versions::ApiVersionsRequest;
 use klamm::protocol::{ApiKey, DecodeError, Decoder, Message};
 use klamm::types::Instant;
 
+use crate::client::versions::ANY;
 use crate::client::{ClientConnection, ClientContext};
 
 const NANOS_PER_MS: u64 = 1_000_000;
@@ -163,6 +165,11 @@ impl Stage {
         self.hear(role).await
     }
 
+    /// A role comes to the broker, and is served there. What it asks next does not wait behind a full backlog, which may be for seconds.
+    pub(super) async fn arrive(&self, role: usize) {
+        drop(self.call(role, ApiKey::ApiVersions, ANY, put_versions).await);
+    }
+
     /// Whether a role has an answer that it has not heard.
     pub(super) fn is_answered(&self, role: usize) -> bool {
         self.0.borrow().heard.get(&role).is_some_and(|answers| !answers.is_empty())
@@ -179,6 +186,12 @@ impl Stage {
     pub(super) fn leave(&self, role: usize) {
         self.0.borrow_mut().gone.insert(role);
     }
+}
+
+/// Asks which versions there are.
+pub(super) fn put_versions(question: &mut Question<'_>) {
+    let (client_software_name, client_software_version) = ("sim", "1");
+    question.put(&ApiVersionsRequest { client_software_name, client_software_version, ..Default::default() });
 }
 
 /// What was found is what the scene has.

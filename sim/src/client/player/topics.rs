@@ -4,7 +4,13 @@
 
 use klamm::error_code::ErrorCode;
 use klamm::protocol::messages::create_topics::{CreatableTopic, CreatableTopicConfig, CreateTopicsRequest};
+use klamm::protocol::messages::delete_records::{
+    DeleteRecordsPartition, DeleteRecordsRequest, DeleteRecordsResponse, DeleteRecordsTopic,
+};
 use klamm::protocol::messages::delete_topics::{DeleteTopicState, DeleteTopicsRequest, DeleteTopicsResponse};
+use klamm::protocol::messages::list_offsets::{
+    ListOffsetsPartition, ListOffsetsRequest, ListOffsetsResponse, ListOffsetsTopic,
+};
 use klamm::protocol::messages::metadata::{MetadataRequest, MetadataRequestTopic, MetadataResponse};
 use klamm::protocol::messages::produce::{PartitionProduceData, ProduceRequest, ProduceResponse, TopicProduceData};
 use klamm::protocol::{ApiKey, RecordsField};
@@ -21,6 +27,9 @@ const TIMEOUT_MS: i32 = 30_000;
 const TELLS_ID: std::ops::RangeInclusive<i16> = 10..=i16::MAX;
 /// The versions of Produce and Fetch that name topics by their names.
 pub(super) const BY_NAME: std::ops::RangeInclusive<i16> = 0..=12;
+/// The timestamps that stand for the first offset and the one behind the last.
+pub(super) const EARLIEST: i64 = -2;
+pub(super) const LATEST: i64 = -1;
 /// What has no log yet is tried again every second.
 const LOOKS_MAX: u32 = 50;
 const LOOK_MS: u64 = 200;
@@ -87,7 +96,11 @@ pub(super) async fn hear_deleted(stage: &Stage) -> Played {
 
 /// Asks for a batch of one record with this value to be appended to the first partition.
 pub(super) fn ask_produce(stage: &Stage, role: usize, name: &'static str, acks: i16, value: Vec<u8>) {
-    let timestamp = stage.wall_ms();
+    ask_produce_at(stage, role, name, acks, value, stage.wall_ms());
+}
+
+/// The same with this timestamp.
+fn ask_produce_at(stage: &Stage, role: usize, name: &'static str, acks: i16, value: Vec<u8>, timestamp: i64) {
     stage.ask(role, ApiKey::Produce, BY_NAME, move |question| {
         let mut builder = RecordBatchBuilder::new();
         builder.append(timestamp, None, Some(&value)).expect("a batch of the scene can be built");
@@ -111,4 +124,43 @@ pub(super) fn produced(answer: &Answer) -> Played<(ErrorCode, i64)> {
 pub(super) async fn produce(stage: &Stage, role: usize, name: &'static str, value: &[u8], offset: i64) -> Played {
     ask_produce(stage, role, name, -1, value.to_vec());
     same("a produce", produced(&stage.hear(role).await)?, (ErrorCode::None, offset))
+}
+
+/// Appends a record with this timestamp, which must be taken at this offset.
+pub(super) async fn produce_at(stage: &Stage, role: usize, name: &'static str, timestamp: i64, offset: i64) -> Played {
+    ask_produce_at(stage, role, name, -1, b"record".to_vec(), timestamp);
+    same("a produce", produced(&stage.hear(role).await)?, (ErrorCode::None, offset))
+}
+
+/// Deletes the records before an offset of the only partition.
+pub(super) async fn delete_records(stage: &Stage, role: usize, name: &'static str, offset: i64) -> Played {
+    let answer = stage.call(role, ApiKey::DeleteRecords, ANY, move |question| {
+        let partitions = vec![DeleteRecordsPartition { partition_index: 0, offset }];
+        let topics = vec![DeleteRecordsTopic { name, partitions }];
+        question.put(&DeleteRecordsRequest { topics, timeout_ms: TIMEOUT_MS });
+    });
+    let answer = answer.await;
+    let response = answer.read::<DeleteRecordsResponse<'_>>()?;
+    let outcome = response.topics.first().and_then(|topic| topic.partitions.first());
+    let outcome = outcome.map(|outcome| (ErrorCode::from_code(outcome.error_code), outcome.low_watermark));
+    same("a deletion of records", outcome, Some((ErrorCode::None, offset)))
+}
+
+/// The error and the offset of the only partition at a timestamp.
+pub(super) async fn offset_at(
+    stage: &Stage,
+    role: usize,
+    name: &'static str,
+    timestamp: i64,
+) -> Played<(ErrorCode, i64)> {
+    let answer = stage.call(role, ApiKey::ListOffsets, ANY, move |question| {
+        let partitions = vec![ListOffsetsPartition { timestamp, ..Default::default() }];
+        let topics = vec![ListOffsetsTopic { name, partitions }];
+        question.put(&ListOffsetsRequest { replica_id: -1, topics, ..Default::default() });
+    });
+    let answer = answer.await;
+    let response = answer.read::<ListOffsetsResponse<'_>>()?;
+    let found = response.topics.first().and_then(|topic| topic.partitions.first());
+    let found = found.map(|found| (ErrorCode::from_code(found.error_code), found.offset));
+    found.ok_or_else(|| Otherwise("a look-up is answered without its partition".to_string()))
 }
