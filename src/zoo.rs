@@ -119,6 +119,8 @@ bugs! {
         ExcessKept = "excess over max.connections stays";
         /// A limit for an address that is changed at run time is not followed.
         AddressLimitFixed = "changed limit of an address is not followed";
+        /// An exception from that limit that is changed at run time is not followed.
+        OverridesFixed = "changed override of an address is not followed";
         /// A listener takes connections beyond a limit of its own.
         ListenerLimitIgnored = "limit of a listener is ignored";
         /// Connections that come faster than they may are taken at once.

@@ -3,10 +3,12 @@
 //! It must not know how a change is written in a request. The texts begin as Kafka's do, since tools and people read them.
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 
 use crate::config::knob::{Knob, Standing, UpdateMode};
 use crate::config::knobs::{self, find_group, find_topic, group_synonym};
 use crate::config::layers::{DynamicConfig, Layers, base_of_listener_key};
+use crate::config::listener::parse_connection_overrides;
 use crate::config::nearest::nearest;
 use crate::config::rules;
 use crate::config::settings::TopicLayers;
@@ -186,6 +188,10 @@ fn check_broker_key(scope: BrokerScope, key: &str, text: &str, layers: Layers<'_
         ));
     }
     let value = check_value(key, knob, text).map_err(AlterConfigError::InvalidRequest)?;
+    if let Some(host) = name_among_overrides(knob, text) {
+        let reason = format!("{host} is no address; a name is looked up at a start only");
+        return wrong(format!("Invalid value {text} for configuration {key}: {reason}"));
+    }
     let Some(number) = value.as_number() else { return Ok(()) };
     if THREADS.contains(&knob.name) {
         let current = layers.long(knob.name);
@@ -198,6 +204,12 @@ fn check_broker_key(scope: BrokerScope, key: &str, text: &str, layers: Layers<'_
         return wrong(format!("Invalid value 0 for configuration {key}: Nobody could connect"));
     }
     Ok(())
+}
+
+/// The first host of overrides that is no address.
+fn name_among_overrides(knob: &Knob, text: &str) -> Option<String> {
+    let hosts = (knob.name == "max.connections.per.ip.overrides").then(|| parse_connection_overrides(text).ok())??;
+    hosts.into_iter().map(|(host, _)| host).find(|host| host.parse::<IpAddr>().is_err())
 }
 
 /// The rules between several keys, on what would be in force after the change; what was broken before does not count.

@@ -141,6 +141,13 @@ impl ConnectionQuotas {
         waiting.iter().for_each(|waker| waker.wake());
     }
 
+    /// From now on these addresses have bounds of their own, and all others that of every address. Who is there may stay.
+    pub fn set_overrides(&self, per_ip_overrides: BTreeMap<IpAddr, u32>) {
+        if !zoo::is(Bug::OverridesFixed) {
+            self.counts().limits.per_ip_overrides = per_ip_overrides;
+        }
+    }
+
     /// Records one new connection in the rates and says until when the Acceptor must hold it back, if at all, and for which of them.
     pub(crate) fn record_arrival(&self, listener: usize, now: Now) -> Option<(Instant, ReachedLimit)> {
         let mut counts = self.counts();

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::connection_limits::{LimitsInForce, connection_limits};
+use super::connection_limits::{LimitsInForce, OverrideHosts, connection_limits};
 use super::delivery::Delivery;
 use super::expiry::Expiry;
 use super::flusher::Flusher;
@@ -182,7 +182,8 @@ impl<S: Selector> Broker<S> {
             wakers.handlers.clone(),
             backlog_tolerated,
         ));
-        let limits = connection_limits(&settings.network, network)?;
+        let hosts = OverrideHosts::look_up(&settings.network, network)?;
+        let limits = connection_limits(&settings.network, &hosts);
         let quotas = Arc::new(ConnectionQuotas::new(limits, acceptor_wakers.clone()));
         let pool_bytes = settings.network.queued_request_bytes_max.and_then(|bytes| i64::try_from(bytes).ok());
         let joint = Joint {
@@ -224,7 +225,7 @@ impl<S: Selector> Broker<S> {
         broker.handlers = (0..wakers.handlers.len())
             .map(|number| RequestHandler::of_pool(number, Arc::clone(&requests), Arc::clone(&apis), Arc::clone(&clock)))
             .collect();
-        let limits = LimitsInForce::new(quotas, settings);
+        let limits = LimitsInForce::new(quotas, hosts, settings);
         broker.roles = vec![
             Box::new(Flusher::new(Arc::clone(&apis), Arc::clone(&requests), Arc::clone(&clock), limits)),
             Box::new(Expiry::new(Arc::clone(&apis), Arc::clone(&requests), Arc::clone(&clock))),

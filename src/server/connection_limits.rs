@@ -12,24 +12,41 @@ use crate::config::{NetworkSettings, Settings};
 use crate::env::Network;
 use crate::network::{ConnectionLimits, ConnectionQuotas, ListenerLimits};
 
-/// The limits at the start. A host of `max.connections.per.ip.overrides` without an address is an error: its bound would hold for nobody.
-pub(super) fn connection_limits(
-    settings: &NetworkSettings,
-    network: &impl Network,
-) -> Result<ConnectionLimits, StartError> {
-    let mut per_ip_overrides: BTreeMap<IpAddr, u32> = BTreeMap::new();
-    for (host, max) in &settings.connections_per_ip_overrides {
-        let addresses = network.resolve(host);
-        if addresses.is_empty() {
-            return Err(StartError::UnknownHost { key: "max.connections.per.ip.overrides", host: host.clone() });
+/// The addresses of the hosts that `max.connections.per.ip.overrides` names at the start. Names are looked up then and never again, since a look-up
+/// may take seconds; what is set at run time are addresses (`config::validate` sees to it).
+#[derive(Default)]
+pub(super) struct OverrideHosts(BTreeMap<String, Vec<IpAddr>>);
+
+impl OverrideHosts {
+    /// Looks all of them up. A host without an address is an error: its bound would hold for nobody.
+    pub(super) fn look_up(settings: &NetworkSettings, network: &impl Network) -> Result<OverrideHosts, StartError> {
+        let mut known = BTreeMap::new();
+        for (host, _) in &settings.connections_per_ip_overrides {
+            let addresses = network.resolve(host);
+            if addresses.is_empty() {
+                return Err(StartError::UnknownHost { key: "max.connections.per.ip.overrides", host: host.clone() });
+            }
+            known.insert(host.clone(), addresses);
         }
-        per_ip_overrides.extend(addresses.into_iter().map(|address| (address, count(*max))));
+        Ok(OverrideHosts(known))
     }
+
+    fn overrides(&self, settings: &NetworkSettings) -> BTreeMap<IpAddr, u32> {
+        let overrides = settings.connections_per_ip_overrides.iter().flat_map(|(host, max)| {
+            let addresses = self.0.get(host).cloned().unwrap_or_else(|| host.parse().into_iter().collect());
+            addresses.into_iter().map(|address| (address, count(*max)))
+        });
+        overrides.collect()
+    }
+}
+
+/// The limits at the start.
+pub(super) fn connection_limits(settings: &NetworkSettings, hosts: &OverrideHosts) -> ConnectionLimits {
     let broker = limits_of_broker(settings);
-    Ok(ConnectionLimits {
+    ConnectionLimits {
         connections_max: broker.connections_max,
         connections_per_ip_max: unlimited(settings.connections_per_ip_max),
-        per_ip_overrides,
+        per_ip_overrides: hosts.overrides(settings),
         creation_rate_max: broker.creation_rate_max,
         windows: settings.quota_windows,
         window: Duration::from_secs(settings.quota_window_seconds),
@@ -38,20 +55,21 @@ pub(super) fn connection_limits(
             .listeners
             .iter()
             .position(|listener| listener.endpoint.name == settings.inter_broker_listener),
-    })
+    }
 }
 
 /// Lets the numbers that may change at run time be those of the newest settings.
 pub(crate) struct LimitsInForce {
     quotas: Arc<ConnectionQuotas>,
+    hosts: OverrideHosts,
     /// Whose limits hold.
     settings: Arc<Settings>,
 }
 
 impl LimitsInForce {
     /// The limits of these settings hold already.
-    pub(super) fn new(quotas: Arc<ConnectionQuotas>, settings: Arc<Settings>) -> LimitsInForce {
-        LimitsInForce { quotas, settings }
+    pub(super) fn new(quotas: Arc<ConnectionQuotas>, hosts: OverrideHosts, settings: Arc<Settings>) -> LimitsInForce {
+        LimitsInForce { quotas, hosts, settings }
     }
 
     /// From now on those of `settings` hold, for what is there and for what comes.
@@ -59,6 +77,7 @@ impl LimitsInForce {
         if !Arc::ptr_eq(&settings, &self.settings) {
             let network = &settings.network;
             let per_ip = unlimited(network.connections_per_ip_max);
+            self.quotas.set_overrides(self.hosts.overrides(network));
             self.quotas.set_limits(limits_of_broker(network), per_ip, limits_of_listeners(network));
             self.settings = settings;
         }
@@ -109,20 +128,9 @@ mod tests {
     }
 
     fn at_start(settings: &Settings) -> (Arc<ConnectionQuotas>, LimitsInForce) {
-        let network = &settings.network;
-        let broker = limits_of_broker(network);
-        let limits = ConnectionLimits {
-            connections_max: broker.connections_max,
-            connections_per_ip_max: unlimited(network.connections_per_ip_max),
-            per_ip_overrides: BTreeMap::new(),
-            creation_rate_max: broker.creation_rate_max,
-            windows: network.quota_windows,
-            window: Duration::from_secs(network.quota_window_seconds),
-            listeners: limits_of_listeners(network),
-            inter_broker_listener: None,
-        };
+        let limits = connection_limits(&settings.network, &OverrideHosts::default());
         let quotas = Arc::new(ConnectionQuotas::new(limits, vec![Arc::new(Nobody)]));
-        (Arc::clone(&quotas), LimitsInForce::new(quotas, Arc::new(settings.clone())))
+        (Arc::clone(&quotas), LimitsInForce::new(quotas, OverrideHosts::default(), Arc::new(settings.clone())))
     }
 
     /// Of `arrivals` connections to the only listener at once: how many are held back, and what became of them.
@@ -136,13 +144,14 @@ mod tests {
     #[test]
     fn each_limit_that_changes_at_run_time_counts_as_it_says_when_the_new_settings_are_followed() {
         let cases = [
-            ("max.connections", "Full"),
-            ("listener.name.plaintext.max.connections", "Full"),
-            ("max.connections.per.ip", "TooManyFromAddress"),
+            ("max.connections", "2", "Full"),
+            ("listener.name.plaintext.max.connections", "2", "Full"),
+            ("max.connections.per.ip", "2", "TooManyFromAddress"),
+            ("max.connections.per.ip.overrides", "127.0.0.1:2", "TooManyFromAddress"),
         ];
-        for (key, refused) in cases {
+        for (key, limit, refused) in cases {
             let (quotas, mut limits) = at_start(&settings(&[]));
-            limits.follow(settings(&[(key, "2")]));
+            limits.follow(settings(&[(key, limit)]));
             let admissions = ["Admitted", "Admitted", refused].map(str::to_owned).to_vec();
             assert_eq!(arrive(&quotas, 3), (0, admissions), "{key}");
             limits.follow(settings(&[]));

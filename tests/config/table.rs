@@ -37,13 +37,7 @@ fn every_key_of_kafka_is_known_with_its_kind() {
 }
 
 /// What Kafka changes while it runs, and Klamm at a start only.
-const FIXED_HERE: [&str; 5] = [
-    "listener.security.protocol.map",
-    "listeners",
-    "max.connections.per.ip.overrides",
-    "num.io.threads",
-    "num.network.threads",
-];
+const FIXED_HERE: [&str; 4] = ["listener.security.protocol.map", "listeners", "num.io.threads", "num.network.threads"];
 
 #[test]
 fn a_key_changes_at_run_time_when_kafkas_does_but_for_the_named_ones() {

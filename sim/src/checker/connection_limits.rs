@@ -4,7 +4,7 @@
 //! one that the Acceptor has accepted and holds.
 
 use std::collections::BTreeMap;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 
 use klamm::types::Instant;
 
@@ -19,6 +19,9 @@ const WINDOW_NS: u64 = 1_000_000_000;
 const RATE_WINDOWS: u64 = 11;
 const MUCH_TOO_MANY: u64 = RATE_WINDOWS + 1;
 
+/// The address that overrides are about. Many connections come from it.
+const OVERRIDDEN: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 211));
+
 /// What a limit is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Limited {
@@ -28,6 +31,8 @@ pub(crate) enum Limited {
     Listener,
     /// Those from one address.
     Address,
+    /// Those from the one address that has a limit of its own.
+    Overridden,
     /// How many come in a second.
     Rate,
 }
@@ -47,6 +52,8 @@ struct Told {
 #[derive(Debug, Default)]
 pub(crate) struct ConnectionLimits {
     told: BTreeMap<&'static str, (Limited, Told)>,
+    /// The limit of every address may not be that of the overridden one.
+    may_be_overridden: bool,
 }
 
 impl ConnectionLimits {
@@ -69,8 +76,9 @@ impl ConnectionLimits {
         of_all.map(|(_, told)| Instant(told.since.0.saturating_add(SETTLED_NS))).max()
     }
 
-    /// Nobody knows what holds of this key.
-    pub(crate) fn forget(&mut self, key: &str) {
+    /// Nobody knows what holds of this key, which limits that.
+    pub(crate) fn forget(&mut self, key: &str, limited: Option<Limited>) {
+        self.may_be_overridden |= limited == Some(Limited::Overridden);
         self.told.remove(key);
     }
 
@@ -79,11 +87,14 @@ impl ConnectionLimits {
         for (_, told) in self.told.values_mut().filter(|(_, told)| told.boot != boot) {
             (told.since, told.boot, told.came) = (now, boot, 0);
         }
+        let of_overridden = |connection: &&Accepted| connection.is_open && connection.address == OVERRIDDEN;
+        let of_others = |connection: &&Accepted| !self.may_be_overridden || connection.address != OVERRIDDEN;
         self.told.iter().find_map(|(key, (limited, told))| {
             let (limit, found) = match limited {
                 Limited::All => told.check_all(now, accepted),
                 Limited::Listener => told.check_listener(accepted),
-                Limited::Address => told.check_addresses(accepted),
+                Limited::Address => told.check_addresses(accepted.iter().filter(of_others)),
+                Limited::Overridden => told.check_newcomers(&accepted.iter().filter(of_overridden).collect::<Vec<_>>()),
                 Limited::Rate => told.check_rate(now, accepted),
             }?;
             Some(Violation::LimitPassed { key, limit, found })
@@ -103,9 +114,9 @@ impl Told {
         self.check_newcomers(&open.collect::<Vec<_>>())
     }
 
-    fn check_addresses(&self, accepted: &[Accepted]) -> Option<(u64, u64)> {
+    fn check_addresses<'a>(&self, accepted: impl Iterator<Item = &'a Accepted>) -> Option<(u64, u64)> {
         let mut by_address: BTreeMap<IpAddr, Vec<&Accepted>> = BTreeMap::new();
-        for connection in accepted.iter().filter(|connection| connection.is_open) {
+        for connection in accepted.filter(|connection| connection.is_open) {
             by_address.entry(connection.address).or_default().push(connection);
         }
         by_address.values().find_map(|open| self.check_newcomers(open))
@@ -143,7 +154,7 @@ mod tests {
     const MS: u64 = 1_000_000;
 
     fn connections(open: usize, port: u16) -> Vec<Accepted> {
-        let one = Accepted { address: IpAddr::from([10, 0, 0, 1]), port, at: Instant(0), is_open: true };
+        let one = Accepted { address: OVERRIDDEN, port, at: Instant(0), is_open: true };
         vec![one; open]
     }
 
@@ -163,7 +174,7 @@ mod tests {
 
     #[test]
     fn who_was_there_when_a_listener_or_an_address_was_limited_may_stay_and_one_who_comes_is_held() {
-        for limited in [Limited::Listener, Limited::Address] {
+        for limited in [Limited::Listener, Limited::Address, Limited::Overridden] {
             let mut limits = ConnectionLimits::default();
             let before = connections(4, 9_092);
             limits.told((Instant(0), 1), ("a", limited, 1), &before);
@@ -173,8 +184,18 @@ mod tests {
             };
             assert_eq!(limits.check((Instant(MS), 1), &later(1)), None);
             assert!(limits.check((Instant(MS), 1), &later(2)).is_some());
-            limits.forget("a");
+            limits.forget("a", Some(limited));
             assert_eq!(limits.check((Instant(MS), 1), &later(2)), None);
+        }
+    }
+
+    #[test]
+    fn an_address_that_may_have_a_limit_of_its_own_is_not_held_to_that_of_every_address() {
+        for may_be_overridden in [false, true] {
+            let mut limits = ConnectionLimits { may_be_overridden, ..ConnectionLimits::default() };
+            limits.told((Instant(0), 1), ("max.connections.per.ip", Limited::Address, 1), &[]);
+            let new = Accepted { at: Instant(MS), ..connections(1, 9_092)[0] };
+            assert_eq!(limits.check((Instant(MS), 1), &[new; 3]).is_none(), may_be_overridden);
         }
     }
 

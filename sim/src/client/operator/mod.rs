@@ -23,7 +23,7 @@ use super::dialogue::Dialogue;
 use super::link::Link;
 use super::versions::ANY;
 use super::{ClientConnection, ClientContext, Habits};
-use crate::checker::Violation;
+use crate::checker::{Limited, Violation};
 use crate::keyed::Site;
 
 const TOPIC_RESOURCE: i8 = 2;
@@ -137,21 +137,22 @@ impl Operator {
     }
 
     fn note_limit(&self, context: &mut ClientContext<'_>, key: &'static str, value: Option<&str>) {
-        let limit = value.and_then(|value| value.parse().ok());
-        let limited = setting(key).and_then(|setting| setting.limited);
+        // An override is host:count.
+        let limit = value.and_then(|value| value.rsplit(':').next()?.parse().ok());
+        let limited = limited_by(key);
         match limited.zip(limit).filter(|_| self.asked_in == context.boot) {
             Some((limited, limit)) => {
                 let accepted = context.world.accepted();
                 let now = (context.now(), context.boot);
                 context.history.limits().told(now, (key, limited, limit), &accepted);
             }
-            None => context.history.limits().forget(key),
+            None => context.history.limits().forget(key, limited),
         }
     }
 
     fn forget(&mut self, context: &mut ClientContext<'_>, key: &str) {
         self.known.remove(key);
-        context.history.limits().forget(key);
+        context.history.limits().forget(key, limited_by(key));
     }
 
     fn forget_all(&mut self, context: &mut ClientContext<'_>) {
@@ -196,6 +197,11 @@ impl Operator {
 /// Whom a key is for, which may be one that nobody knows.
 fn scope_of(key: &str) -> Scope {
     setting(key).map_or(Scope::Cluster, |setting| setting.scope)
+}
+
+/// What a key limits, if it is a limit.
+fn limited_by(key: &str) -> Option<Limited> {
+    setting(key)?.limited
 }
 
 fn alterable<'a>((name, value): &(&'a str, Option<&'a str>)) -> AlterableConfig<'a> {

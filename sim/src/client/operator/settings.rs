@@ -9,6 +9,9 @@ use crate::keyed::Draw;
 pub(super) const KEY_OF_TOPIC: &str = "max.message.bytes";
 pub(super) const KEY_OF_BROKER: &str = "message.max.bytes";
 
+/// The key of exceptions from what an address may have.
+pub(super) const KEY_OF_OVERRIDES: &str = "max.connections.per.ip.overrides";
+
 /// A key, and the value that it is given, if it is not given its default.
 pub(super) type Change = (&'static str, Option<&'static str>);
 
@@ -42,22 +45,26 @@ const fn limit(key: &'static str, limited: Limited, values: &'static [&'static s
 }
 
 /// So many of the first of them, which are limits of what there is, are changed more often than the others.
-const LIMITS: usize = 3;
+const LIMITS: usize = 4;
 /// What is changed.
-pub(super) const SETTINGS: [Setting; 7] = [
+pub(super) const SETTINGS: [Setting; 8] = [
     limit("max.connections", Limited::All, &["3", "6", "12"]),
     limit("listener.name.plaintext.max.connections", Limited::Listener, &["2", "5", "9"]),
     limit("max.connections.per.ip", Limited::Address, &["1", "2", "4"]),
+    // From this address (`OVERRIDDEN`) a crowd comes.
+    limit(KEY_OF_OVERRIDES, Limited::Overridden, &["10.0.0.211:1", "10.0.0.211:3", "10.0.0.1:2, 10.0.0.211:6"]),
     limit("max.connection.creation.rate", Limited::Rate, &["1", "2", "5"]),
     limit("listener.name.plaintext.max.connection.creation.rate", Limited::Rate, &["1", "2"]),
     Setting { key: KEY_OF_BROKER, scope: Scope::Cluster, limited: None, values: &["900000", "1000000"] },
     Setting { key: "log.index.interval.bytes", scope: Scope::Broker, limited: None, values: &["0", "100", "8192"] },
 ];
 /// What no broker takes at run time.
-const NONSENSE: [(&str, &str); 8] = [
+const NONSENSE: [(&str, &str); 10] = [
     ("max.connections", "0"),
     ("max.connections", "many"),
     ("max.connections.per.ip", "-1"),
+    (KEY_OF_OVERRIDES, "10.0.0.211"),
+    (KEY_OF_OVERRIDES, "a.name:1"),
     ("max.connection.creation.rate", "0"),
     ("num.network.threads", "1"),
     ("no.such.key", "1"),
