@@ -207,11 +207,15 @@ fn kept_changes(pending: &[EntryChange], lost: Option<Draw>) -> Vec<&EntryChange
 const TEARS: [Site; 5] =
     [Site::SectorTorn, Site::WritesReordered, Site::TailZeroed, Site::TailGarbage, Site::SizeOutOfStep];
 
+/// A quarter of all tears is so near to the beginning of what was written: in the fields by which a recovery tells what lies there.
+const FIRST_FIELDS_BYTES: u64 = 32;
+
 /// Tears what lies behind the shared part of a file's image in one way.
 fn tear(inode: &Inode, durable: &[u8], image: &mut Vec<u8>, site: Site, draw: Draw) {
     let shared = inode.shared;
     let unsynced = image.len().saturating_sub(shared) as u64;
-    let from = shared + usize::try_from(draw.below(unsynced)).unwrap_or(0);
+    let reach = if draw.part(u64::MAX).below(4) == 0 { unsynced.min(FIRST_FIELDS_BYTES) } else { unsynced };
+    let from = shared + usize::try_from(draw.below(reach)).unwrap_or(0);
     match site {
         Site::SectorTorn => image.truncate(from),
         Site::TailZeroed => image[from..].fill(0),

@@ -1,8 +1,10 @@
-//! A client that looks, when somebody has removed a log directory under the broker, whether its partitions are offline in time.
+//! A client that looks, when somebody has removed a log directory under the broker, whether its partitions are offline in time. It wants new partitions
+//! first, some of which would lie in that directory: if they brought it back, nobody would notice.
 //!
 //! It must not know how the broker notices.
 
 use klamm::error_code::ErrorCode;
+use klamm::protocol::messages::create_topics::{CreatableTopic, CreateTopicsRequest};
 use klamm::protocol::messages::metadata::{MetadataRequest, MetadataRequestTopic, MetadataResponse};
 use klamm::protocol::{ApiKey, DecodeError, Decoder, Message};
 use klamm::types::Instant;
@@ -17,19 +19,25 @@ use crate::disk_volumes::Filled;
 /// A broker looks every second; a sleep may last a little longer.
 const NOTICED_NS_MAX: u64 = 2_000_000_000;
 const NANOS_PER_MS: u64 = 1_000_000;
+/// So many that each log directory would be given some.
+const NEW_TOPIC: &str = "watched";
+const NEW_PARTITIONS: i32 = 12;
+const TIMEOUT_MS: i32 = 300;
 
 /// The client.
 pub(crate) struct Watcher {
     client: u32,
     topic: &'static str,
     link: Link,
-    /// When it asked, and the start of the broker that it asked.
+    /// It has asked for new partitions.
+    has_made: bool,
+    /// When it asked for those that are there, and the start of the broker that it asked.
     asked: Option<(Instant, u32)>,
 }
 
 impl Watcher {
     pub(crate) fn new(client: u32, topic: &'static str) -> Watcher {
-        Watcher { client, topic, link: Link::new(client, Habits::none()), asked: None }
+        Watcher { client, topic, link: Link::new(client, Habits::none()), has_made: false, asked: None }
     }
 
     /// Since when the log directory of a partition is not to be seen, if that is so.
@@ -37,6 +45,13 @@ impl Watcher {
         let name = format!("{}-{partition}", self.topic);
         context.world.unseen_since(Filled { name: &name, kind: ".log" })
     }
+}
+
+fn ask_to_make(context: &ClientContext<'_>, connection: &mut ClientConnection) {
+    let topic =
+        CreatableTopic { name: NEW_TOPIC, num_partitions: NEW_PARTITIONS, replication_factor: 1, ..Default::default() };
+    let request = CreateTopicsRequest { topics: vec![topic], timeout_ms: TIMEOUT_MS, ..Default::default() };
+    connection.send(context, connection.api(context, ApiKey::CreateTopics, &ANY), &request, true);
 }
 
 impl Dialogue for Watcher {
@@ -49,6 +64,11 @@ impl Dialogue for Watcher {
     }
 
     fn ask(&mut self, context: &mut ClientContext<'_>, connection: &mut ClientConnection) {
+        if !self.has_made {
+            self.has_made = true;
+            ask_to_make(context, connection);
+            return;
+        }
         let topics = Some(vec![MetadataRequestTopic { name: Some(self.topic), ..Default::default() }]);
         let request = MetadataRequest { topics, ..Default::default() };
         connection.send(context, connection.api(context, ApiKey::Metadata, &ANY), &request, true);
@@ -56,7 +76,11 @@ impl Dialogue for Watcher {
     }
 
     fn take_answer(&mut self, context: &mut ClientContext<'_>, version: i16, body: &[u8]) -> Result<(), DecodeError> {
-        let Some((asked_at, boot)) = self.asked.take() else { return Ok(()) };
+        // What became of the new partitions is not its matter.
+        let Some((asked_at, boot)) = self.asked.take() else {
+            self.link.retry(context);
+            return Ok(());
+        };
         let response = MetadataResponse::decode(&mut Decoder::new(body), version)?;
         let mut is_due = false;
         for partition in response.topics.iter().flat_map(|topic| &topic.partitions) {

@@ -44,8 +44,9 @@ const fn limit(key: &'static str, limited: Limited, values: &'static [&'static s
     Setting { key, scope: Scope::Cluster, limited: Some(limited), values }
 }
 
-/// So many of the first of them, which are limits of what there is, are changed more often than the others.
+/// So many of the first of them are limits of what there is, and so many behind those limit how fast it comes: each kind is changed as often as all.
 const LIMITS: usize = 4;
+const RATES: usize = 2;
 /// What is changed.
 pub(super) const SETTINGS: [Setting; 8] = [
     limit("max.connections", Limited::All, &["3", "6", "12"]),
@@ -74,8 +75,12 @@ const NONSENSE: [(&str, &str); 10] = [
 
 /// A change that makes sense, but for a draw that says nothing.
 pub(super) fn change(draw: Draw) -> Option<Change> {
-    let choices = if draw.part(7).below(2) == 0 { LIMITS } else { SETTINGS.len() };
-    let setting = SETTINGS.iter().take(choices).nth(usize::try_from(draw.part(1).below(choices as u64)).ok()?)?;
+    let choices = match draw.part(7).below(3) {
+        0 => &SETTINGS[..LIMITS],
+        1 => &SETTINGS[LIMITS..LIMITS + RATES],
+        _ => &SETTINGS[..],
+    };
+    let setting = one_of(draw.part(1), choices)?;
     Some((setting.key, one_of(draw.part(2), setting.values).copied().filter(|_| draw.part(3).below(5) > 0)))
 }
 

@@ -85,6 +85,8 @@ scenes! {
     Successors = successors ["log.flush.offset.checkpoint.interval.ms=2000"];
     /// Several segments go at once.
     Bereaved = bereaved ["log.initial.task.delay.ms=0", "log.retention.check.interval.ms=500", "log.flush.offset.checkpoint.interval.ms=60000"];
+    /// All records of a topic are old.
+    Outlived = outlived ["log.initial.task.delay.ms=0", "log.retention.check.interval.ms=500"];
     /// Two frames that do not come to their end hold all memory for requests, while others wait.
     Scarcity = scarcity ["queued.max.request.bytes=20000", "num.network.threads=3"];
 }
