@@ -83,7 +83,7 @@ const EARLY_UPKEEP: [&str; 6] = [
 /// In how many runs of a million a client has records deleted.
 const DELETED_PARTS: u32 = 200_000;
 /// In how many runs of a million an operator changes the configuration of the broker.
-const OPERATED_PARTS: u32 = 200_000;
+const OPERATED_PARTS: u32 = 250_000;
 /// In how many runs of a million a scene is played at the end.
 const SCENE_PARTS: u32 = 500_000;
 /// A second listener, for operators, which is protected against limits of all connections.

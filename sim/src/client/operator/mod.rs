@@ -131,7 +131,8 @@ impl Operator {
             context.history.violate(Violation::NotDone { name: key.to_owned(), error });
         }
         let draw = context.world.value(Site::ClientAction, u64::from(self.profile.client));
-        let watches = value.is_some() && draw.part(4).below(3) == 0;
+        // What is there stays for a while when all connections are limited; of other limits it is seen at once whether they hold.
+        let watches = value.is_some() && (limited_by(key) == Some(Limited::All) || draw.part(4).below(3) == 0);
         self.link.pause(context, if watches { WATCH_NS } else { draw.part(0).between(1, PACE_NS_MAX) });
         self.task = Task::Describe;
     }

@@ -44,7 +44,7 @@ const fn limit(key: &'static str, limited: Limited, values: &'static [&'static s
     Setting { key, scope: Scope::Cluster, limited: Some(limited), values }
 }
 
-/// So many of the first of them are limits of what there is, and so many behind those limit how fast it comes: each kind is changed as often as all.
+/// So many of the first of them are limits of what there is, which are changed most often, and so many behind those limit how fast it comes.
 const LIMITS: usize = 4;
 const RATES: usize = 2;
 /// What is changed.
@@ -75,9 +75,9 @@ const NONSENSE: [(&str, &str); 10] = [
 
 /// A change that makes sense, but for a draw that says nothing.
 pub(super) fn change(draw: Draw) -> Option<Change> {
-    let choices = match draw.part(7).below(3) {
-        0 => &SETTINGS[..LIMITS],
-        1 => &SETTINGS[LIMITS..LIMITS + RATES],
+    let choices = match draw.part(7).below(6) {
+        0..4 => &SETTINGS[..LIMITS],
+        4 => &SETTINGS[LIMITS..LIMITS + RATES],
         _ => &SETTINGS[..],
     };
     let setting = one_of(draw.part(1), choices)?;
