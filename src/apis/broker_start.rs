@@ -18,7 +18,7 @@ use super::group_coordinator_service::GroupCoordinatorService;
 use super::group_shard::ShardSettings;
 use super::kafka_apis::{ApiWakers, KafkaApis};
 use super::log_directory::{LogDirectory, load_logs, open_metadata_log};
-use super::open_transactions::abort_open_transactions;
+use super::open_transactions::OpenTransactions;
 use super::producer_ids::ProducerIds;
 use super::replica_manager::ReplicaManager;
 use super::start_failure::StartFailure;
@@ -78,7 +78,8 @@ impl KafkaApis {
         );
         let image = controller.image();
         let change = logs.follow(now, &configs, &MetadataImage::empty(""), &image);
-        abort_open_transactions(now, &change.added);
+        let open_transactions = OpenTransactions::default();
+        open_transactions.abort(now, &change.added);
         let answers = groups.follow(now, &image, &change);
         debug_assert!(answers.is_empty(), "nobody has asked anything before the start");
         Ok(KafkaApis {
@@ -88,6 +89,7 @@ impl KafkaApis {
             logs,
             replica_manager,
             groups,
+            open_transactions,
             controller,
             producer_ids: Mutex::new(ProducerIds::new()),
             deadlines,

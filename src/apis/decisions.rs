@@ -11,7 +11,6 @@ use super::api_request::ApiRequest;
 use super::controller::Decided;
 use super::deferred::Deferred;
 use super::kafka_apis::KafkaApis;
-use super::open_transactions::abort_open_transactions;
 use super::request_local::RequestLocal;
 use crate::error_code::ErrorCode;
 use crate::limits::DECISION_TIMEOUT_MS;
@@ -125,7 +124,7 @@ impl KafkaApis {
             *followed = Arc::clone(&image);
             (change, image)
         };
-        abort_open_transactions(now, &change.added);
+        self.open_transactions.abort(now, &change.added);
         let mut completions = self.groups.follow(now, &image, &change);
         for partition in &change.removed {
             completions.extend(self.replica_manager.removed(now, partition.key));

@@ -14,6 +14,7 @@ use super::deferred::Deferred;
 use super::group_coordinator_service::GroupCoordinatorService;
 use super::handlers;
 use super::log_directory::LogDirectory;
+use super::open_transactions::OpenTransactions;
 use super::partition::Partition;
 use super::producer_ids::ProducerIds;
 use super::replica_manager::ReplicaManager;
@@ -42,6 +43,8 @@ pub struct KafkaApis {
     pub(super) disk: Arc<dyn Disk>,
     pub(super) logs: Arc<LogDirectory>,
     pub(super) replica_manager: Arc<ReplicaManager>,
+    /// What lies open in logs, and is to be ended.
+    pub(super) open_transactions: OpenTransactions,
     pub(super) groups: GroupCoordinatorService,
     pub(super) controller: Controller<Deferred>,
     pub(super) producer_ids: Mutex<ProducerIds<Box<ApiRequest>>>,

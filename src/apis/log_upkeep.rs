@@ -50,7 +50,11 @@ impl KafkaApis {
             self.replica_manager.want_sync([self.controller.log()]);
         }
         self.groups.load_again(now);
-        if self.logs.has_missing() { self.follow(now, None) } else { Vec::new() }
+        let mut completions = if self.logs.has_missing() { self.follow(now, None) } else { Vec::new() };
+        for partition in self.open_transactions.abort_left(now) {
+            completions.extend(self.replica_manager.high_watermark_moved(now, partition.key));
+        }
+        completions
     }
 
     /// Applies retention and regular upkeep. Returns the milliseconds until the next time.

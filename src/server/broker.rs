@@ -206,6 +206,7 @@ impl<S: Selector> Broker<S> {
                 send_buffer_bytes: settings.network.send_buffer_bytes.and_then(|bytes| u32::try_from(bytes).ok()),
             },
         };
+        let processors = processor_wakers.clone();
         let mut broker = Broker {
             acceptors: Vec::new(),
             processors: Vec::new(),
@@ -225,7 +226,7 @@ impl<S: Selector> Broker<S> {
         broker.handlers = (0..wakers.handlers.len())
             .map(|number| RequestHandler::of_pool(number, Arc::clone(&requests), Arc::clone(&apis), Arc::clone(&clock)))
             .collect();
-        let limits = LimitsInForce::new(quotas, hosts, settings);
+        let limits = LimitsInForce::new(quotas, hosts, processors, settings);
         broker.roles = vec![
             Box::new(Flusher::new(Arc::clone(&apis), Arc::clone(&requests), Arc::clone(&clock), limits)),
             Box::new(Expiry::new(Arc::clone(&apis), Arc::clone(&requests), Arc::clone(&clock))),

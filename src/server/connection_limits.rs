@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use super::start_error::StartError;
 use crate::config::{NetworkSettings, Settings};
-use crate::env::Network;
+use crate::env::{Network, Wake};
 use crate::network::{ConnectionLimits, ConnectionQuotas, ListenerLimits};
 
 /// The addresses of the hosts that `max.connections.per.ip.overrides` names at the start. Names are looked up then and never again, since a look-up
@@ -62,14 +62,21 @@ pub(super) fn connection_limits(settings: &NetworkSettings, hosts: &OverrideHost
 pub(crate) struct LimitsInForce {
     quotas: Arc<ConnectionQuotas>,
     hosts: OverrideHosts,
+    /// Who closes what is too many.
+    processors: Vec<Arc<dyn Wake>>,
     /// Whose limits hold.
     settings: Arc<Settings>,
 }
 
 impl LimitsInForce {
     /// The limits of these settings hold already.
-    pub(super) fn new(quotas: Arc<ConnectionQuotas>, hosts: OverrideHosts, settings: Arc<Settings>) -> LimitsInForce {
-        LimitsInForce { quotas, hosts, settings }
+    pub(super) fn new(
+        quotas: Arc<ConnectionQuotas>,
+        hosts: OverrideHosts,
+        processors: Vec<Arc<dyn Wake>>,
+        settings: Arc<Settings>,
+    ) -> LimitsInForce {
+        LimitsInForce { quotas, hosts, processors, settings }
     }
 
     /// From now on those of `settings` hold, for what is there and for what comes.
@@ -79,6 +86,7 @@ impl LimitsInForce {
             let per_ip = unlimited(network.connections_per_ip_max);
             self.quotas.set_overrides(self.hosts.overrides(network));
             self.quotas.set_limits(limits_of_broker(network), per_ip, limits_of_listeners(network));
+            self.processors.iter().for_each(|processor| processor.wake());
             self.settings = settings;
         }
     }
@@ -130,7 +138,10 @@ mod tests {
     fn at_start(settings: &Settings) -> (Arc<ConnectionQuotas>, LimitsInForce) {
         let limits = connection_limits(&settings.network, &OverrideHosts::default());
         let quotas = Arc::new(ConnectionQuotas::new(limits, vec![Arc::new(Nobody)]));
-        (Arc::clone(&quotas), LimitsInForce::new(quotas, OverrideHosts::default(), Arc::new(settings.clone())))
+        (
+            Arc::clone(&quotas),
+            LimitsInForce::new(quotas, OverrideHosts::default(), Vec::new(), Arc::new(settings.clone())),
+        )
     }
 
     /// Of `arrivals` connections to the only listener at once: how many are held back, and what became of them.
