@@ -59,6 +59,13 @@ impl ClientSocket {
         }
     }
 
+    /// Whether nothing comes any more but what waits to be read. Who does not read can know it all the same, as by `poll`.
+    pub(crate) fn has_ended(&self) -> bool {
+        let mut kernel = self.shared.lock();
+        let state = kernel.network.stream(self.stream);
+        state.client.reset || state.to_client.end_came()
+    }
+
     /// How many bytes the other side has read, and how many it has sent, from the start on.
     pub(crate) fn progress(&self) -> (u64, u64) {
         let mut kernel = self.shared.lock();

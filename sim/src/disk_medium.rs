@@ -153,7 +153,7 @@ impl Kernel {
 
     /// What lies on a mirror has no use for a copy, and stays as it is.
     fn restore(&mut self, node: NodeId, path: &Path, files: &[(String, NodeId)], backup: Backup) {
-        let is_fragile = self.disk.is_fragile;
+        let (is_fragile, wall) = (self.disk.is_fragile, self.clocks().wall);
         let is_lost = |name: &str| is_fragile(&path.join(name));
         for (name, id) in files.iter().filter(|(name, _)| is_lost(name)) {
             let now = self.disk.file(*id).map(|inode| inode.data.clone()).unwrap_or_default();
@@ -169,7 +169,10 @@ impl Kernel {
         }
         for (name, bytes) in backup.into_iter().filter(|(name, _)| is_lost(name)) {
             let file = self.disk.make(node, &name, &path.join(&name), false);
-            self.disk.file(file).expect("it was just made").replace(bytes);
+            let inode = self.disk.file(file).expect("it was just made");
+            inode.replace(bytes);
+            // Whoever copies files back writes them now, or keeps their times; no copy is of 1970, and so older than what retention keeps.
+            inode.modified = wall;
         }
         if let Some(directory) = self.disk.directory(node) {
             directory.pending.clear();

@@ -24,7 +24,8 @@ struct Found<'a> {
     known: Vec<(&'a Path, String)>,
     /// One that could not be looked at, and why.
     unreadable: Option<(&'a Path, LogError)>,
-    has_metadata_log: bool,
+    /// The folder of the metadata log.
+    metadata_log: Option<PathBuf>,
     has_partitions: bool,
     /// Kafka's format step was here.
     is_formatted: bool,
@@ -58,8 +59,11 @@ pub fn check_metadata_log(
             result => result?,
         }
     }
-    if found.has_metadata_log {
-        return Ok(());
+    if let Some(folder) = found.metadata_log {
+        // The start that has made it may have come to no end before its name was on the disk, and a power cut would take it after another directory has said
+        // that it belongs to a cluster.
+        let is_begun = !found.known.is_empty() || zoo::is(Bug::MetadataLogUnnamed);
+        return if is_begun { Ok(()) } else { Ok(sync_names(disk, &folder)?) };
     }
     let Some((path, cluster_id)) = found.known.first() else {
         // One that cannot be read may belong to a cluster.
@@ -121,7 +125,9 @@ fn look<'a>(
         match parse_folder_name(&entry.name) {
             FolderKind::Current(partition) if entry.kind != EntryKind::File => {
                 found.has_partitions = true;
-                found.has_metadata_log |= partition == *metadata_log && !is_emptied(disk, path, metadata_log)?;
+                if partition == *metadata_log && !is_emptied(disk, path, metadata_log)? {
+                    found.metadata_log = Some(path.join(&entry.name));
+                }
             }
             _ => {}
         }

@@ -41,6 +41,13 @@ impl DeletedRecords {
         }
     }
 
+    /// The whole folder of a partition is gone. The log that takes its place begins at offset 0, as in Kafka, and what is there was never deleted.
+    pub(super) fn vanished(&mut self, partition: i32) {
+        if self.oracle.grants(Excuse::DeletionForgotten, true) {
+            self.told.remove(&partition);
+        }
+    }
+
     /// Whether anything may be gone.
     pub(crate) fn is_any(&self) -> bool {
         !self.asked.is_empty()
@@ -71,6 +78,15 @@ mod tests {
         deleted.told(0, 5);
         deleted.told(0, 3);
         assert_eq!(deleted.starts().get(&0), Some(&5));
+    }
+
+    #[test]
+    fn where_a_folder_is_gone_another_log_begins_and_others_know_what_was_deleted() {
+        let mut deleted = DeletedRecords::default();
+        deleted.told(0, 5);
+        deleted.told(1, 5);
+        deleted.vanished(0);
+        assert_eq!(deleted.starts().into_iter().collect::<Vec<_>>(), [(1, 5)]);
     }
 
     #[test]

@@ -152,7 +152,7 @@ fn partition_of(path: &Path, topic: &str) -> Option<i32> {
 }
 
 /// The partition of the topic to which a file belongs.
-fn folder_of(path: &Path, topic: &str) -> Option<i32> {
+pub(super) fn folder_of(path: &Path, topic: &str) -> Option<i32> {
     let folder = path.parent()?.file_name()?.to_str()?;
     folder.strip_prefix(topic)?.strip_prefix('-')?.parse().ok()
 }

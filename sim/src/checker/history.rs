@@ -11,7 +11,7 @@ use super::admin_history::AdminHistory;
 use super::aged_offsets::AgedOffsets;
 use super::connection_limits::ConnectionLimits;
 use super::deleted_records::DeletedRecords;
-use super::destroyed_records::DestroyedRecords;
+use super::destroyed_records::{DestroyedRecords, folder_of};
 use super::group_history::GroupHistory;
 use super::leader_epochs::LeaderEpochs;
 use super::readable_records::ReadableRecords;
@@ -19,6 +19,8 @@ use super::sessions::Sessions;
 use super::{Excuse, Oracle, Violation};
 use crate::client::Value;
 use crate::heritage::STALE_CLIENT;
+use crate::keyed::Site;
+use crate::ledger::Destroyed;
 
 /// What a producer asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -318,6 +320,15 @@ impl History {
     /// What has happened to the disk so far.
     pub(crate) fn era(&self) -> Era {
         Era { losses: self.losses, recoveries: self.destroyed.recoveries() }
+    }
+
+    /// Takes note of what the disk has destroyed in the partitions of a topic.
+    pub(crate) fn lost_on_disk(&mut self, topic: &str, destroyed: &[Destroyed]) {
+        self.destroyed.take(topic, destroyed);
+        let vanished = destroyed.iter().filter(|destroyed| destroyed.how == Site::DirectoryVanished);
+        for partition in vanished.filter_map(|destroyed| folder_of(&destroyed.path, topic)) {
+            self.deleted.vanished(partition);
+        }
     }
 
     /// Which records the disk has destroyed.

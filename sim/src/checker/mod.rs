@@ -30,4 +30,5 @@ pub(crate) use read_ahead::ReadAhead;
 pub(crate) use refused_batches::{RefusedBatches, refused};
 pub use retained_records::Wrong;
 pub(crate) use retained_records::{Found, RetainedRecords, Retention};
+pub(crate) use sessions::Patience;
 pub use violation::{Violation, ViolationClass};

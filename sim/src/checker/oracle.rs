@@ -106,6 +106,8 @@ excuses! {
     DeletionForgotten = "a forgotten deletion";
     /// A member may be unknown after its session, or when the broker has started again.
     SessionOver = "a session that is over";
+    /// A member may be unknown whom its group did not take back since it was full, or has awaited for long.
+    PutOut = "a member that was put out";
     /// A power cut may take a generation of a group back.
     OtherStart = "a generation of another start";
     /// A commit without an answer may take effect late.
@@ -147,7 +149,7 @@ impl Oracle {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::checker::History;
+    use crate::checker::{History, Patience};
 
     fn found_by(oracle: Oracle) -> Vec<Violation> {
         let mut history = History::judged_by(oracle);
@@ -186,8 +188,10 @@ mod tests {
         strict.admin().unknown("events");
         assert!(strict.admin().found("events", false).is_some());
         let mut strict = History::judged_by(Oracle::Refusing(Excuse::SessionOver));
+        strict.sessions().owes_nothing("a", klamm::types::Instant(0));
         strict.sessions().heard("a", 1, klamm::types::Instant(0));
-        assert!(strict.sessions().unknown("a", 2, klamm::types::Instant(0), 0).is_some());
+        let patience = Patience { session_ms: 0, rebalance_ms: 1 };
+        assert!(strict.sessions().unknown("a", 2, klamm::types::Instant(0), patience).is_some());
         let mut strict = History::judged_by(Oracle::Refusing(Excuse::OtherStart));
         strict.groups().joined(2, 1);
         assert!(strict.groups().is_stale(1, 0));

@@ -216,6 +216,11 @@ impl ClientConnection {
         self.taken
     }
 
+    /// Whether the broker has closed or torn it, be it that answers still wait to be read.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.socket.has_ended()
+    }
+
     /// How many bytes the broker has read, and how many it has sent.
     pub(crate) fn progress(&self) -> (u64, u64) {
         self.socket.progress()

@@ -197,7 +197,9 @@ impl SlowReader {
             (self.heard, self.heard_at) = (sent, context.now());
             self.last_reads = self.last_reads.saturating_add(1);
         }
-        let goes_on = self.read(context, bytes_max) && self.last_reads <= LAST_READS_MAX;
+        // Who does not read hears of the end by no read: where an address may have few connections, the broker closes this one unread.
+        let has_ended = self.connection.as_ref().is_some_and(ClientConnection::has_ended) && self.profile.stops_reading;
+        let goes_on = self.read(context, bytes_max) && self.last_reads <= LAST_READS_MAX && !has_ended;
         if !goes_on {
             self.connection = None;
             self.is_done = true;

@@ -78,7 +78,7 @@ impl Run {
     pub(super) fn note_destroyed(&mut self) {
         let destroyed = self.world.destroyed_since(self.destroyed);
         self.destroyed += destroyed.len();
-        self.history.destroyed().take(TOPIC, &destroyed);
+        self.history.lost_on_disk(TOPIC, &destroyed);
     }
 
     pub(super) fn go_through(&mut self, ending: Ending) {

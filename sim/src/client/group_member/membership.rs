@@ -10,11 +10,13 @@ use klamm::protocol::messages::sync_group::{SyncGroupRequest, SyncGroupRequestAs
 
 use super::commits::Owned;
 use super::{GROUP, GroupMember, NANOS_PER_MS, SESSION_MS, STATIC_FROM, Task};
-use crate::checker::Violation;
+use crate::checker::{Patience, Violation};
 use crate::client::{ClientConnection, ClientContext};
 use crate::keyed::Site;
 
 const REBALANCE_MS: i32 = 2_000;
+const PATIENCE: Patience =
+    Patience { session_ms: SESSION_MS.unsigned_abs() as u64, rebalance_ms: REBALANCE_MS.unsigned_abs() as u64 };
 /// An answer that comes so late to a JoinGroup or a SyncGroup has waited for other members.
 const PARKED_MS_MIN: u64 = 600;
 /// The first versions of each API that know static members.
@@ -69,7 +71,14 @@ impl GroupMember {
     }
 
     pub(super) fn take_join(&mut self, context: &mut ClientContext<'_>, response: &JoinGroupResponse<'_>) {
-        self.task = match ErrorCode::from_code(response.error_code) {
+        let error = ErrorCode::from_code(response.error_code);
+        if self.instance_id.is_none() && response.member_id != self.member_id {
+            context.history.sessions().owes_nothing(response.member_id, self.asked_at);
+        }
+        if error == ErrorCode::GroupMaxSizeReached {
+            context.history.sessions().may_be_out(&self.member_id);
+        }
+        self.task = match error {
             ErrorCode::None => {
                 self.member_id = response.member_id.to_owned();
                 self.generation_before = Some(self.generation).filter(|before| *before >= 0);
@@ -95,7 +104,14 @@ impl GroupMember {
         };
     }
 
-    /// Whoever is heard may not be unknown before its session is over.
+    /// What became of a join nobody knows. Where a group has a bound, it may be refused later than anything that is heard meanwhile.
+    pub(super) fn join_lost(&self, context: &mut ClientContext<'_>) {
+        if self.profile.group_size_max < usize::MAX {
+            context.history.sessions().may_be_out(&self.member_id);
+        }
+    }
+
+    /// Whoever is heard may not be unknown before its session is over, if it does what its group waits for.
     pub(super) fn note_heard(&mut self, context: &mut ClientContext<'_>, error: i16) {
         let (now, sessions) = (context.now(), context.history.sessions());
         match ErrorCode::from_code(error) {
@@ -103,10 +119,12 @@ impl GroupMember {
                 let is_settled = self.synced_in == Some(self.generation);
                 self.settled = is_settled.then_some((self.asked_in, self.asked_at));
                 sessions.heard(&self.member_id, self.asked_in, self.asked_at);
+                if is_settled {
+                    sessions.owes_nothing(&self.member_id, self.asked_at);
+                }
             }
             ErrorCode::UnknownMemberId if !self.has_asked_to_leave => {
-                let session_ms = u64::try_from(SESSION_MS).unwrap_or(0);
-                let expelled = sessions.unknown(&self.member_id, self.asked_in, now, session_ms);
+                let expelled = sessions.unknown(&self.member_id, self.asked_in, now, PATIENCE);
                 expelled.into_iter().for_each(|violation| context.history.violate(violation));
             }
             _ => {}

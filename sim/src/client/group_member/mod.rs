@@ -349,7 +349,10 @@ impl Dialogue for GroupMember {
         Ok(())
     }
 
-    fn connection_lost(&mut self, _: &mut ClientContext<'_>) {
+    fn connection_lost(&mut self, context: &mut ClientContext<'_>) {
+        if self.task == Task::Join {
+            self.join_lost(context);
+        }
         // What was committed without an answer stays unknown for ever.
         self.commits.clear();
         self.is_late = false;
