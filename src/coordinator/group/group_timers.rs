@@ -47,7 +47,7 @@ impl GroupCoordinator {
                 Mark::GroupOutlivesBroker.reached();
                 turn.schedule_session(group, &member_id);
             }
-            if group.member_count() > members_max {
+            if group.member_count() > members_max || group.member_count() > 0 && zoo::is(Bug::LoadedGroupRebalances) {
                 turn.prepare_rebalance(group);
             }
         }
@@ -140,6 +140,7 @@ impl GroupCoordinator {
                 has_kept_any = true;
             }
         }
+        has_kept_any &= !zoo::is(Bug::EmptyGroupForgotten);
         if !has_kept_any && group.is_in(GroupState::Empty) && group.is_vacant() {
             result.append([GroupRecord::GroupMetadata { group_id: group_id.clone(), value: None }]);
         }
