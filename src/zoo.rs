@@ -401,8 +401,6 @@ bugs! {
         LaterEpochsUnseen = "later epochs of batches are unseen";
         /// Who replaces the configurations of a topic leaves those that are not named as they are.
         ReplacementKeeps = "replaced configurations stay";
-        /// A group without members is forgotten with its first look at what is old, whatever it has committed.
-        EmptyGroupForgotten = "group with offsets is forgotten";
     }
 }
 

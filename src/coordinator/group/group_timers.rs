@@ -140,7 +140,6 @@ impl GroupCoordinator {
                 has_kept_any = true;
             }
         }
-        has_kept_any &= !zoo::is(Bug::EmptyGroupForgotten);
         if !has_kept_any && group.is_in(GroupState::Empty) && group.is_vacant() {
             result.append([GroupRecord::GroupMetadata { group_id: group_id.clone(), value: None }]);
         }
