@@ -351,6 +351,60 @@ bugs! {
         PageLeaps = "page leaps over a partition";
         /// A batch of a transaction is taken, although there are none.
         TransactionTaken = "batch of a transaction is taken";
+        /// Of a fetch each partition is told in a topic of its own.
+        FetchedTopicTorn = "topic of a fetch is torn";
+        /// A batch behind the first that takes just what is left of a fetch is withheld.
+        FittingBatchWithheld = "batch that just fits is withheld";
+        /// A partition that does not exist ends the wait of a fetch for others.
+        MissingEndsWait = "what is missing ends the wait";
+        /// A partition that is looked up twice in one request is told twice.
+        LookedUpTwice = "partition looked up twice is told";
+        /// The time that asks for the youngest record is taken for any time.
+        YoungestNotKnown = "youngest record is the first";
+        /// A topic that is made because somebody asks for it has one partition, whatever the default is.
+        DefaultsNotAsked = "topic made by itself has one partition";
+        /// The topic of committed offsets is configured like any other.
+        OwnTopicUsual = "own topic is like any other";
+        /// Words beside a commit that are just as many as they may be are refused.
+        WordsCutShort = "words of a commit are one too many";
+        /// A member may ask for its part by any protocol.
+        SyncByAnyProtocol = "any protocol will do for a sync";
+        /// Of what a consumer subscribes to only the oldest version is read.
+        NewSubscriptionUnread = "later subscription is not read";
+        /// Every group begins a new round when the broker starts.
+        LoadedGroupRebalances = "start rebalances each group";
+        /// What is deleted from a topic's beginning takes the ends of later leader epochs along.
+        DeletionTakesEpochs = "deletion takes later epochs along";
+        /// A record without a time counts as old.
+        TimelessIsOld = "record without a time is old";
+        /// Each append begins a segment.
+        RollsAlways = "each append begins a segment";
+        /// Segments below the start of a log stay.
+        BelowStartStays = "segments below the start stay";
+        /// The folder of a deleted topic goes before its delay is over.
+        DeletedFolderGoes = "deleted folder goes at once";
+        /// A fetch session forgets what a topic was called when its client asks for it again.
+        SessionForgetsName = "session forgets a topic's name";
+        /// Of a batch that is refused nobody is told which records are at fault.
+        RecordsAtFaultUntold = "records at fault are not told";
+        /// Ids that stand in the records of another broker are given out again.
+        ForeignIdsGiven = "ids of another broker are given out";
+        /// A segment is read from its start, wherever in it the record is that is wanted.
+        ReadFromStart = "segment is read from its start";
+        /// No snapshot of the producers is taken.
+        NoSnapshotTaken = "no snapshot of producers is taken";
+        /// After the largest number of a batch none is the next.
+        SequenceEnds = "no batch follows the largest sequence";
+        /// The role that watches deadlines is not told of that of a decision.
+        DecisionUnwatched = "deadline of a decision is not announced";
+        /// A commit is answered when it is on the disk, however long that takes.
+        CommitWaitsOn = "commit waits as long as the disk";
+        /// Who waits for producer ids waits until there are some.
+        IdsAwaitedForever = "wait for producer ids has no end";
+        /// Of the leader epochs that the batches of a log tell only the first is seen.
+        LaterEpochsUnseen = "later epochs of batches are unseen";
+        /// Who replaces the configurations of a topic leaves those that are not named as they are.
+        ReplacementKeeps = "replaced configurations stay";
     }
 }
 

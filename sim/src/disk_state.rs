@@ -96,6 +96,10 @@ pub(crate) struct DiskState {
     pub(crate) next_deferred: u64,
     /// The sync that is being noted instead of done, if one is.
     pub(crate) noting: Option<u64>,
+    /// How much longer than usual each sync takes.
+    pub(crate) sync_ns: u64,
+    /// Bytes that the broker has read, but for those that went straight to a connection.
+    pub(crate) bytes_read: u64,
     /// Which paths lie on a part of the disk that may lose what was synced.
     pub(crate) is_fragile: fn(&Path) -> bool,
     pub(crate) backups: BTreeMap<NodeId, Backup>,
@@ -118,6 +122,8 @@ impl Default for DiskState {
             deferred: BTreeMap::new(),
             next_deferred: 0,
             noting: None,
+            sync_ns: 0,
+            bytes_read: 0,
             is_fragile: |_| false,
             backups: BTreeMap::new(),
             ledger: Ledger::default(),

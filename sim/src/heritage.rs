@@ -22,11 +22,13 @@ const CLIENT: u32 = 99;
 /// The client that wrote what is not to be read any more.
 pub(crate) const STALE_CLIENT: u32 = 98;
 /// Whose transaction is open.
-const PRODUCER: ProducerId = ProducerId(4_000);
+pub(crate) const PRODUCER: ProducerId = ProducerId(4_000);
 /// Records that are there.
 const RECORDS: u32 = 3;
 /// Where a log ends from whose end records were taken.
 const END_BEHIND_HOLLOW: i64 = 5;
+/// Where the leader epochs of its records begin, as a broker writes that down.
+const EPOCHS: &[u8] = b"0\n2\n0 0\n1 1\n";
 
 /// In which state the partition was left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,7 +90,7 @@ fn write(world: &World, topic: &str, heritage: Heritage) -> Result<(), DiskError
             segment("00000000000000000000.log", &[&first, &open])?;
             segment("00000000000000000003.log", &[])?;
             segment("00000000000000000003.snapshot", &[&snapshot(world)])?;
-            segment("leader-epoch-checkpoint", &[b"0\n1\n0 0\n"])?;
+            segment("leader-epoch-checkpoint", &[EPOCHS])?;
         }
         Heritage::Committed => {
             segment("00000000000000000000.log", &[&first, &open])?;
@@ -117,7 +119,7 @@ fn write(world: &World, topic: &str, heritage: Heritage) -> Result<(), DiskError
         Heritage::Deleted => {
             segment("00000000000000000000.log", &[&first, &open])?;
             segment("00000000000000000003.log.deleted", &[&batch(world, STALE_CLIENT, RECORDS..5)])?;
-            segment("leader-epoch-checkpoint", &[b"0\n1\n0 0\n"])?;
+            segment("leader-epoch-checkpoint", &[EPOCHS])?;
         }
     }
     disk.sync_directory(&folder)?;
@@ -167,9 +169,10 @@ fn write_file(disk: &SimDisk, path: &Path, pieces: &[&[u8]]) -> Result<(), DiskE
     file.sync()
 }
 
-/// The first record is outside of any transaction, the others are not.
+/// The first record is outside of any transaction, the others are not, and were written in the next leader epoch.
 fn batch(world: &World, client: u32, offsets: Range<u32>) -> Vec<u8> {
-    let mut builder = RecordBatchBuilder::new().base_offset(Offset(offsets.start.into())).leader_epoch(LeaderEpoch(0));
+    let epoch = LeaderEpoch(i32::from(offsets.start > 0));
+    let mut builder = RecordBatchBuilder::new().base_offset(Offset(offsets.start.into())).leader_epoch(epoch);
     if offsets.start > 0 {
         builder = builder.producer(PRODUCER, ProducerEpoch(0), 0).transactional(true);
     }

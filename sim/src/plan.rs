@@ -85,7 +85,7 @@ const DELETED_PARTS: u32 = 200_000;
 /// In how many runs of a million an operator changes the configuration of the broker.
 const OPERATED_PARTS: u32 = 250_000;
 /// In how many runs of a million a scene is played at the end.
-const SCENE_PARTS: u32 = 500_000;
+const SCENE_PARTS: u32 = 800_000;
 /// A second listener, for operators, which is protected against limits of all connections.
 const INNER_LISTENER: [&str; 3] = [
     "listeners=PLAINTEXT://10.1.0.1:9092,INNER://10.1.0.1:9093",
@@ -293,6 +293,8 @@ impl Plan {
             // Those offsets are to be there, however long the run is.
             self.ages_offsets = false;
         }
+        let has_others = !self.members.is_empty() || self.examiner.is_some();
+        self.scene = self.scene.filter(|scene| !has_others || !scene.wants_no_groups());
         self.heritage = self.scene.and_then(Scene::heritage).or(self.heritage);
         let age: &[&str] = if self.ages_offsets { &EARLY_AGE } else { &[] };
         let settings = age.iter().chain(self.scene.map_or(&[][..], Scene::settings));

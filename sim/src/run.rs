@@ -20,8 +20,8 @@ use crate::broker_machine::BrokerMachine;
 use crate::checker::{History, Violation};
 use crate::client::{
     Act, Admin, Ager, Chronicler, Client, Consumer, Contrarian, Crowd, Deleter, EpochTeller, Examiner, Garbage,
-    GroupMember, Hoarder, Operator, Player, Producer, Renewer, Seeker, SessionKeeper, SlowReader, Tuner, Vanisher,
-    Watcher, from_word,
+    GroupMember, Hoarder, Operator, Player, Producer, Renewer, Scene, Seeker, SessionKeeper, SlowReader, Tuner,
+    Vanisher, Watcher, from_word,
 };
 use crate::clock_faults::ClockFaults;
 use crate::disk_volumes::Filled;
@@ -399,7 +399,8 @@ impl Run {
         self.turns += 1;
         let number = u32::try_from(self.turns).unwrap_or(u32::MAX);
         let mut added = self.plan.of_turn(&self.scenario, number, turn.seed, self.world.now().instant);
-        added.members.retain(|_| !self.plan.ages_offsets);
+        let may_have_groups = !self.plan.ages_offsets && !self.plan.scene.is_some_and(Scene::wants_no_groups);
+        added.members.retain(|_| may_have_groups);
         tracing::info!(at = self.world.now().instant.0, seed = turn.seed, "another seed goes on");
         self.operations.extend(added.operations());
         self.seat_workers(&added);
@@ -496,13 +497,24 @@ impl Run {
     /// What a workload of chance would not bring about is played.
     fn play_scene(&mut self) {
         let Some(scene) = self.plan.scene.filter(|_| !self.is_over) else { return };
-        let is_played = Rc::default();
-        self.seat("player", PLAYER, Box::new(Player::new(PLAYER, scene, Act::First, Rc::clone(&is_played))));
+        let played = Rc::default();
+        self.seat("player", PLAYER, Box::new(Player::new(PLAYER, scene, Act::First, Rc::clone(&played))));
         self.finish();
-        if let Some(crash) = scene.interval().filter(|_| is_played.get() && !self.is_over) {
+        if scene.leaves_deleted() && played.get().is_some() {
+            self.look_for_deleted();
+        }
+        if let Some(crash) = scene.interval().filter(|_| played.get().is_some() && !self.is_over) {
             self.go_through(Ending::Crash(crash));
-            self.seat("player", LAST_PLAYER, Box::new(Player::new(LAST_PLAYER, scene, Act::Second, is_played)));
+            self.seat("player", LAST_PLAYER, Box::new(Player::new(LAST_PLAYER, scene, Act::Second, played)));
             self.finish();
+        }
+    }
+
+    /// A topic was deleted a moment ago: where it is not said otherwise, its files wait for a minute before they go.
+    fn look_for_deleted(&mut self) {
+        let is_delayed = self.plan.layout.config.get("log.segment.delete.delay.ms").is_none();
+        if is_delayed && !self.is_over && self.is_disk_sound() && self.world.marked_as_deleted().is_none() {
+            self.history.violate(Violation::DeletedGone);
         }
     }
 

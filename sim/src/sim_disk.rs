@@ -87,7 +87,8 @@ impl SimDisk {
         let first = kernel.disk.deferred.get(&number).and_then(|covered| covered.first()).map(|covered| covered.node);
         let path = first.and_then(|node| kernel.disk.paths.get(&node));
         let entity = path.map_or(0, |path| entity_of(path));
-        let mut delay = 50_000 + kernel.value(Site::SyncDelay, entity).exponential(2 * MILLISECOND);
+        let mut delay =
+            kernel.disk.sync_ns + 50_000 + kernel.value(Site::SyncDelay, entity).exponential(2 * MILLISECOND);
         if let Some(draw) = kernel.fault(Site::SyncStalls, entity) {
             delay += draw.exponential(3_000 * MILLISECOND);
         }

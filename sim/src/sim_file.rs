@@ -115,6 +115,7 @@ impl DiskFile for SimFile {
             let count = found.len().min(buffer.len());
             buffer[..count].copy_from_slice(&found[..count]);
             let is_readable = inode.show(start, &mut buffer[..count]);
+            kernel.disk.bytes_read += count as u64;
             if !is_readable && !kernel.flawed(Flaw::BadSectorReads) {
                 return Err(failure("read", &self.path, errno::EIO));
             }

@@ -379,6 +379,16 @@ impl World {
         self.shared.lock().disk.may_go_missing = true;
     }
 
+    /// From now on each sync takes so much longer than usual.
+    pub(crate) fn slow_syncs(&self, nanoseconds: u64) {
+        self.shared.lock().disk.sync_ns = nanoseconds;
+    }
+
+    /// How many bytes the broker has read from the disk so far, but for those that went straight to a connection.
+    pub(crate) fn bytes_read(&self) -> u64 {
+        self.shared.lock().disk.bytes_read
+    }
+
     /// Whether something is wrong with a whole disk.
     pub fn has_disk_trouble(&self) -> bool {
         self.shared.lock().disk.has_trouble()

@@ -115,7 +115,7 @@ impl FetchSession {
     fn want(&mut self, wanted: SessionPartition) {
         match self.places.get(&wanted.name()).and_then(|place| self.order.get_mut(place)) {
             Some(cached) => {
-                let known_as = cached.wanted.known_as.take();
+                let known_as = cached.wanted.known_as.take().filter(|_| !zoo::is(Bug::SessionForgetsName));
                 cached.wanted = SessionPartition { known_as, ..wanted };
             }
             None => self.append(Cached { wanted, told: NEVER_TOLD }),

@@ -14,6 +14,7 @@ use crate::metadata::{
     random_uuid,
 };
 use crate::types::{LeaderEpoch, TopicId};
+use crate::zoo::{self, Bug};
 
 /// The records that make topics of all partitions on disk.
 pub(crate) fn adopt_found_partitions(
@@ -41,7 +42,7 @@ fn found_partitions(manager: &LogManager) -> Vec<FoundPartition> {
             partition: log.topic_partition().clone(),
             topic_id: log.topic_id(),
             leader_epoch: log.latest_epoch().unwrap_or(LeaderEpoch(0)),
-            producer_id_max: log.producer_id_max(),
+            producer_id_max: log.producer_id_max().filter(|_| !zoo::is(Bug::ForeignIdsGiven)),
             directory: directory
                 .and_then(|directory| TopicId::from_base64(&directory.id))
                 .unwrap_or(DIRECTORY_UNASSIGNED),

@@ -211,7 +211,7 @@ impl GroupShard {
                 has_appended = true;
                 let written = self.write(now, &append, &mut turn);
                 let deadline = now.instant.after_ms(i64::from(self.settings.commit_timeout_ms));
-                let deadline = Some(deadline).filter(|_| append.is_awaited());
+                let deadline = Some(deadline).filter(|_| append.is_awaited() && !zoo::is(Bug::CommitWaitsOn));
                 state.waiting.push_back(Waiting { append, written, deadline });
             }
         }

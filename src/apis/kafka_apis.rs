@@ -26,6 +26,7 @@ use crate::metadata::MetadataImage;
 use crate::metrics::RareLines;
 use crate::protocol::{ApiKey, DecodeError};
 use crate::types::{BrokerId, ConnectionId, Instant, Now};
+use crate::zoo::{self, Bug};
 
 /// How to wake the roles that the handlers give work to.
 pub struct ApiWakers {
@@ -136,7 +137,9 @@ impl KafkaApis {
 
     /// Has the expiry role look when this deadline has come, for something that waits by now.
     pub(crate) fn watch_deadline(&self, deadline: Instant) {
-        self.deadlines.add(deadline);
+        if !zoo::is(Bug::DecisionUnwatched) {
+            self.deadlines.add(deadline);
+        }
     }
 
     /// When something must be ended next. To be asked right before the expiry role sleeps.

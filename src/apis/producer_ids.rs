@@ -58,7 +58,8 @@ impl<R> ProducerIds<R> {
 
     /// The next deadline of a request that waits.
     pub(crate) fn next_deadline(&self) -> Option<Instant> {
-        self.waiting.iter().map(|(deadline, _)| *deadline).min()
+        let deadlines = self.waiting.iter().map(|(deadline, _)| *deadline);
+        deadlines.filter(|_| !zoo::is(Bug::IdsAwaitedForever)).min()
     }
 }
 

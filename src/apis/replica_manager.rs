@@ -203,7 +203,7 @@ impl ReplicaManager {
             let read = read.unwrap_or_else(|error| {
                 // A client that asks for what is unknown waits, as in Kafka: it may come into being.
                 let is_unknown = matches!(error, ErrorCode::UnknownTopicOrPartition | ErrorCode::UnknownTopicId);
-                fetched.ends_wait |= partition.source.is_ok() || !is_unknown;
+                fetched.ends_wait |= partition.source.is_ok() || !is_unknown || zoo::is(Bug::MissingEndsWait);
                 // Kafka's answers differ here between what is unknown and what cannot be read.
                 let aborted_transactions = is_unknown.then(Vec::new);
                 FetchedPartition { aborted_transactions, ..FetchedPartition::failed(error) }

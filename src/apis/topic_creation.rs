@@ -14,6 +14,7 @@ use crate::metadata::{
     random_uuid,
 };
 use crate::types::Now;
+use crate::zoo::{self, Bug};
 
 /// Creates topics with the defaults and lets the request be handled once more when they exist. `None` if none could be made.
 pub(crate) fn create_automatically(
@@ -48,7 +49,8 @@ pub(crate) fn topic_defaults(apis: &KafkaApis) -> TopicDefaults {
 /// A topic as automatic creation makes it. The broker's own topics have settings of their own.
 fn with_defaults(apis: &KafkaApis, name: &Arc<str>) -> CreatableTopic {
     let own = own_topic(&apis.settings(), name);
-    let num_partitions = own.as_ref().map(|own| own.partitions_min).filter(|count| *count > 0).unwrap_or(-1);
+    let default = if zoo::is(Bug::DefaultsNotAsked) { 1 } else { -1 };
+    let num_partitions = own.as_ref().map(|own| own.partitions_min).filter(|count| *count > 0).unwrap_or(default);
     let replication_factor = if own.is_some() { 1 } else { -1 };
     let configs = own.unwrap_or_default().configs.into_iter().map(|(key, value)| (key, Some(value))).collect();
     CreatableTopic { name: Arc::clone(name), num_partitions, replication_factor, assignments: Vec::new(), configs }
@@ -57,7 +59,7 @@ fn with_defaults(apis: &KafkaApis, name: &Arc<str>) -> CreatableTopic {
 /// The partitions and the configurations of the broker's own topics; `None` for the topics of clients.
 pub(crate) fn own_topic(settings: &Settings, name: &str) -> Option<AdoptedTopic> {
     let pair = |key: &str, value: &str| (Arc::from(key), Arc::from(value));
-    if !is_internal_topic(name) {
+    if !is_internal_topic(name) || zoo::is(Bug::OwnTopicUsual) {
         return None;
     }
     let mut own = AdoptedTopic { partitions_min: 0, configs: vec![pair("cleanup.policy", "compact")] };

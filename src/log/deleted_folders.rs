@@ -92,7 +92,7 @@ impl DeletedFolders {
 
     fn take_due(&self, now: Instant) -> Vec<(Instant, PathBuf)> {
         let mut state = self.state();
-        let is_due = |due: Instant| due <= now;
+        let is_due = |due: Instant| due <= now || zoo::is(Bug::DeletedFolderGoes);
         let is_due = |due: Instant| is_due(due) && !zoo::is(Bug::DeletedFolderStays);
         let (due, waiting) = std::mem::take(&mut state.moved).into_iter().partition(|(due, _)| is_due(*due));
         state.moved = waiting;

@@ -79,7 +79,7 @@ impl LeaderEpochCache {
 
     /// Takes the epoch of a batch that a recovery reads: only a newer one counts.
     pub(super) fn note_batch(&mut self, epoch: LeaderEpoch, base_offset: Offset) {
-        if self.latest().is_none_or(|latest| epoch > latest) {
+        if self.latest().is_none_or(|latest| epoch > latest && !zoo::is(Bug::LaterEpochsUnseen)) {
             self.assign(epoch, base_offset);
         }
     }
@@ -96,7 +96,7 @@ impl LeaderEpochCache {
         let covering = self.starts.iter().take_while(|(_, start)| **start <= log_start).last();
         let Some((epoch, start)) = covering.map(|(epoch, start)| (*epoch, *start)) else { return };
         let before = self.starts.len();
-        self.starts.retain(|other, _| *other >= epoch);
+        self.starts.retain(|other, _| *other >= epoch && !zoo::is(Bug::DeletionTakesEpochs));
         self.starts.insert(epoch, log_start);
         self.changes += u64::from(self.starts.len() != before || start != log_start);
     }

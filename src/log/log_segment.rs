@@ -190,7 +190,8 @@ impl LogSegment {
         let is_too_large = self.bytes + roll.bytes > u64::from(settings.segment_bytes_max());
         let is_full = self.offset_index.is_full(settings.segment_index_bytes)
             || self.time_index.is_full(settings.segment_index_bytes);
-        let runs_out = roll.last_offset.0 - self.base_offset.0 > i64::from(i32::MAX);
+        let runs_out = roll.last_offset.0 - self.base_offset.0 > i64::from(i32::MAX)
+            || self.bytes > 0 && zoo::is(Bug::RollsAlways);
         Ok(is_too_large || is_full || runs_out || (self.bytes > 0 && self.is_old(roll)?))
     }
 
@@ -223,7 +224,8 @@ impl LogSegment {
 
     /// A position at or before the batch that holds `offset`, close to it.
     pub(super) fn position_before(&mut self, offset: Offset) -> Result<u64, DiskError> {
-        Ok(u64::from(self.offset_index.lookup(offset)?.position))
+        let position = u64::from(self.offset_index.lookup(offset)?.position);
+        Ok(if zoo::is(Bug::ReadFromStart) { 0 } else { position })
     }
 
     /// A position from which on a scan meets the first batch with a timestamp at or above `timestamp`.

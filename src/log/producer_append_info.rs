@@ -8,6 +8,7 @@ use crate::log::producer_state_entry::{BatchMetadata, NO_EPOCH, NO_SEQUENCE, Pro
 use crate::marks::Mark;
 use crate::record::{BatchHeader, ControlRecord, RecordBatch};
 use crate::types::{Offset, ProducerEpoch, ProducerId};
+use crate::zoo::{self, Bug};
 
 /// The version of the transaction protocol that raises the producer's epoch with every transaction (KIP-890).
 const EPOCH_BUMP_VERSION: i16 = 2;
@@ -210,7 +211,8 @@ impl ProducerAppendInfo {
             return if first == 0 { Ok(()) } else { out_of_order(NO_SEQUENCE) };
         }
         let last = self.entry.last_sequence();
-        let follows = i64::from(first) == i64::from(last) + 1 || (first == 0 && last == i32::MAX);
+        let begins_again = first == 0 && last == i32::MAX && !zoo::is(Bug::SequenceEnds);
+        let follows = i64::from(first) == i64::from(last) + 1 || begins_again;
         if follows {
             return Ok(());
         }

@@ -281,7 +281,8 @@ impl ReadPlan {
     fn find(&self, offset: Offset, bytes_max: usize, first_batch_whole: bool) -> Result<Option<ReadRange>, ReadError> {
         let Some((from, first_end)) = self.find_first(offset)? else { return Ok(None) };
         let to = from.saturating_add(bytes_max as u64);
-        let to = match (to < first_end, first_batch_whole) {
+        let is_cut = to < first_end || to == first_end && zoo::is(Bug::FittingBatchWithheld);
+        let to = match (is_cut, first_batch_whole) {
             (false, _) => to,
             (true, true) if zoo::is(Bug::LargeBatchWithheld) => from,
             (true, true) => {

@@ -192,7 +192,7 @@ impl LogState {
     }
 
     fn below_log_start(&mut self) -> Result<usize, DiskError> {
-        let log_start = self.log_start;
+        let log_start = if zoo::is(Bug::BelowStartStays) { Offset(0) } else { self.log_start };
         self.count_prefix(|_, next| Ok(next.is_some_and(|next| next <= log_start)))
     }
 
@@ -217,7 +217,7 @@ impl LogState {
                 return Ok(false);
             }
             let newest = match segment.largest()?.timestamp {
-                timestamp if timestamp > NO_TIMESTAMP => timestamp,
+                timestamp if timestamp > NO_TIMESTAMP || zoo::is(Bug::TimelessIsOld) => timestamp,
                 _ => segment.file()?.modified()?.0,
             };
             Ok(now.wall.0.saturating_sub(newest) > settings.retention_ms)

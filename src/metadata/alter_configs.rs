@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use crate::error_code::ErrorCode;
 use crate::types::BrokerId;
+use crate::zoo::{self, Bug};
 
 use super::api_error::{ApiError, ControllerResult, ItemResults};
 use super::config_resource::{ConfigResource, ConfigResourceType};
@@ -122,6 +123,7 @@ pub fn alter_configs(
         let mut changes = asked.configs.clone();
         let named: BTreeSet<&str> = asked.configs.iter().map(|(name, _)| &**name).collect();
         let unnamed = image.configs(&resource).keys().filter(|name| !named.contains(&***name));
+        let unnamed = unnamed.filter(|_| !zoo::is(Bug::ReplacementKeeps));
         changes.extend(unnamed.map(|name| (Arc::clone(name), None)));
         context.change(resource, changes)
     };

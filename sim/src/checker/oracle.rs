@@ -31,7 +31,7 @@ checks! {
     AnsweredEarly, WokenLate, TopicNotAsTold, ConfigNotAsTold, SettingNotAsTold, BrokerSettingNotAsTold, BadSettingTaken,
     PartitionsGone, FormerTopicServed, FormerRecord, RenewedLost, SessionOtherwise, ForgottenTold,
     DivergenceOtherwise, RefusedOtherwise, RefusedKept, AcceptedLost, RefusalUnheard, AbortedTold, NotDone,
-    Unmentioned, UnaskedAnswer, AnswerOutOfOrder, ReadAhead, ConnectionKept, ClosedWithoutCause, HeldForNobody, DeletedKept,
+    Unmentioned, UnaskedAnswer, AnswerOutOfOrder, ReadAhead, ConnectionKept, ClosedWithoutCause, HeldForNobody, DeletedKept, DeletedGone,
     NonsenseHeard, Unanswered, LimitPassed, UnreadableAnswer, SceneOtherwise, NotAsReference, DoesNotStart,
     DoesNotStop, StopsInTheMiddle, Panicked, Stuck,
 }

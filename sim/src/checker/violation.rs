@@ -204,6 +204,8 @@ pub enum Violation {
     HeldForNobody { held: String, open: u64 },
     #[error("R2: {name} is deleted, and lies on the disk long after its delay")]
     DeletedKept { name: String },
+    #[error("R3: a topic was deleted a moment ago, and its files are gone, long before their delay is over")]
+    DeletedGone,
     #[error("N6: connection {connection:#x}, on which nonsense was sent, is still open")]
     NonsenseHeard { connection: u64 },
     #[error(

@@ -163,7 +163,10 @@ pub(crate) fn respond_fetched(
     for ((partition, found), _) in all.filter(|(_, is_told)| *is_told) {
         let topic = &partition.wanted.topic;
         let data = data_of(ticket.api_version, partition.wanted.index, &found);
-        match responses.last_mut().filter(|last| last.topic_id == topic.topic_id && last.topic == &*topic.name) {
+        let is_same = |last: &&mut FetchableTopicResponse<'_>| {
+            last.topic_id == topic.topic_id && last.topic == &*topic.name && !zoo::is(Bug::FetchedTopicTorn)
+        };
+        match responses.last_mut().filter(is_same) {
             Some(last) => last.partitions.push(data),
             None => responses.push(FetchableTopicResponse {
                 topic: &topic.name,

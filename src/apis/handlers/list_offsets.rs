@@ -41,7 +41,7 @@ pub(crate) fn handle(apis: &KafkaApis, request: &ApiRequest) -> Result<Outcome, 
         let answer = |partition: &ListOffsetsPartition| {
             let key = (topic.name, partition.partition_index);
             let found = match counts.get(&key) {
-                Some(2..) => Err(ErrorCode::InvalidRequest),
+                Some(2..) if !zoo::is(Bug::LookedUpTwice) => Err(ErrorCode::InvalidRequest),
                 _ => lookup.find(topic.name, partition),
             };
             answered.insert(key).then(|| word(partition, found))
@@ -134,7 +134,9 @@ impl Lookup<'_> {
             }
             // Nothing is tiered here.
             LATEST_TIERED | EARLIEST_PENDING_UPLOAD => None,
-            MAX_TIMESTAMP => log.offset_of_max_timestamp(self.isolation)?.map(Found::from),
+            MAX_TIMESTAMP if !zoo::is(Bug::YoungestNotKnown) => {
+                log.offset_of_max_timestamp(self.isolation)?.map(Found::from)
+            }
             _ => match log.offset_for_timestamp(timestamp, self.isolation)? {
                 None if zoo::is(Bug::LateTimeRefused) => return Err(ReadError::Offline),
                 found => found.map(Found::from),

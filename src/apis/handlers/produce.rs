@@ -239,7 +239,7 @@ impl Produce<'_> {
     fn afford(&mut self, errors: Vec<RecordError>) -> Vec<RecordError> {
         let sentences = errors.iter().filter_map(|(_, sentence)| sentence.as_ref()).map(String::len).sum::<usize>();
         let bytes = errors.len() * RECORD_ERROR_BYTES + 2 * sentences;
-        if self.budget.take(bytes).is_ok() { errors } else { Vec::new() }
+        if self.budget.take(bytes).is_ok() && !zoo::is(Bug::RecordsAtFaultUntold) { errors } else { Vec::new() }
     }
 }
 

@@ -144,7 +144,7 @@ impl GroupCoordinator {
         expire_timestamp: Option<WallTime>,
         result: &mut CoordinatorResult,
     ) {
-        let metadata_max = self.settings.offset_metadata_max;
+        let metadata_max = self.settings.offset_metadata_max - usize::from(zoo::is(Bug::WordsCutShort));
         let error_of = |partition: &CommitPartition<'_>| {
             let is_too_large =
                 partition.metadata.is_some_and(|metadata| metadata.encode_utf16().count() > metadata_max);

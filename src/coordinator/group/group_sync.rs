@@ -88,7 +88,11 @@ impl Turn<'_> {
         }
         let is_inconsistent = differs(request.protocol_type, group.protocol_type.as_ref())
             || differs(request.protocol_name, group.protocol.as_ref());
-        if is_inconsistent { Err(ErrorCode::InconsistentGroupProtocol) } else { Ok(()) }
+        if is_inconsistent && !zoo::is(Bug::SyncByAnyProtocol) {
+            Err(ErrorCode::InconsistentGroupProtocol)
+        } else {
+            Ok(())
+        }
     }
 
     fn has_synced(&mut self, group: &mut ClassicGroup, member_id: &str) {

@@ -47,7 +47,7 @@ impl GroupCoordinator {
                 Mark::GroupOutlivesBroker.reached();
                 turn.schedule_session(group, &member_id);
             }
-            if group.member_count() > members_max {
+            if group.member_count() > members_max || group.member_count() > 0 && zoo::is(Bug::LoadedGroupRebalances) {
                 turn.prepare_rebalance(group);
             }
         }

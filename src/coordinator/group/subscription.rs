@@ -6,10 +6,13 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use crate::zoo::{self, Bug};
+
 /// The topics of a `ConsumerProtocolSubscription`, or `None` if the bytes are something else.
 pub(super) fn subscribed_topics(metadata: &[u8]) -> Option<BTreeSet<Arc<str>>> {
     let (version, rest) = metadata.split_first_chunk::<2>()?;
-    if i16::from_be_bytes(*version) < 0 {
+    let version = i16::from_be_bytes(*version);
+    if version < 0 || version > 0 && zoo::is(Bug::NewSubscriptionUnread) {
         return None;
     }
     let (count, mut rest) = rest.split_first_chunk::<4>()?;

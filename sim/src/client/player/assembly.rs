@@ -47,6 +47,12 @@ pub(super) async fn play(stage: Stage) -> Played {
     let generation = hers.generation;
     ask_sync(&stage, STRANGER, &anna, generation + 1, Vec::new());
     same("a sync of another generation", hear_synced(&stage, STRANGER).await?.0, ErrorCode::IllegalGeneration)?;
+    for (protocol_type, protocol) in [("consumer", "foreign"), ("connect", favourite)] {
+        let foreign = Joining { protocol_type, protocols: vec![(protocol, Vec::new())], ..anna.clone() };
+        groups::ask_sync_by_protocol(&stage, STRANGER, &foreign, generation);
+        let refused = hear_synced(&stage, STRANGER).await?.0;
+        same("a sync by another protocol", refused, ErrorCode::InconsistentGroupProtocol)?;
+    }
     let parts = |leads: bool| {
         let parts =
             [(anna.member_id.clone(), vec![1]), (ben.member_id.clone(), vec![2]), ("nobody".to_string(), vec![3])];
@@ -93,6 +99,8 @@ async fn offsets_of_what_is_read_stay(stage: &Stage, member: &Joining, generatio
     let outsider = Joining::new(GROUP, REBALANCE_MS);
     let refused = groups::commit(stage, STRANGER, &outsider, -1, (READ, 9)).await?;
     same("a commit by nobody in particular", refused, ErrorCode::UnknownMemberId)?;
+    let refused = groups::commit(stage, STRANGER, member, -1, (READ, 9)).await?;
+    same("a member's commit in no generation", refused, ErrorCode::IllegalGeneration)?;
     same("all offsets", committed(stage, ADMIN, GROUP, None).await?, told_of(&[(READ, 5), (UNREAD, 5)]))?;
     same("an offset that is read", deleted(stage, READ).await?, (ErrorCode::None, ErrorCode::GroupSubscribedToTopic))?;
     same("an offset that is not read", deleted(stage, UNREAD).await?, (ErrorCode::None, ErrorCode::None))?;
@@ -118,8 +126,9 @@ async fn deleted(stage: &Stage, name: &'static str) -> Played<(ErrorCode, ErrorC
     Ok((ErrorCode::from_code(response.error_code), ErrorCode::from_code(partition.error_code)))
 }
 
-/// What a consumer of one topic joins with.
+/// What a consumer of one topic joins with, in the third version: the topic, no data of its own, no partitions that it had, in no generation, and no rack.
 fn subscription(topic: &str) -> Vec<u8> {
     let length = i16::try_from(topic.len()).unwrap_or(0).to_be_bytes();
-    [&[0, 0, 0, 0, 0, 1][..], &length, topic.as_bytes(), &(-1_i32).to_be_bytes()].concat()
+    let rest = [(-1_i32).to_be_bytes(), 0_i32.to_be_bytes(), (-1_i32).to_be_bytes()].concat();
+    [&[0, 3, 0, 0, 0, 1][..], &length, topic.as_bytes(), &rest, &(-1_i16).to_be_bytes()].concat()
 }

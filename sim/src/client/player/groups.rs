@@ -20,6 +20,8 @@ use crate::client::versions::ANY;
 
 const JOINS: std::ops::RangeInclusive<i16> = 5..=9;
 const SYNCS: std::ops::RangeInclusive<i16> = 3..=5;
+/// Those that say by which protocol.
+const SYNCS_BY_PROTOCOL: std::ops::RangeInclusive<i16> = 5..=5;
 const HEARTBEATS: std::ops::RangeInclusive<i16> = 3..=4;
 const LEAVES: std::ops::RangeInclusive<i16> = 3..=5;
 /// The versions of OffsetCommit that know static members, and those of OffsetFetch that ask for one group, by names of topics.
@@ -164,8 +166,24 @@ pub(super) fn ask_sync(
     generation_id: i32,
     parts: Vec<(String, Vec<u8>)>,
 ) {
+    ask_sync_in(stage, role, SYNCS, joining, generation_id, parts);
+}
+
+/// A member asks for its part, and says by which protocol.
+pub(super) fn ask_sync_by_protocol(stage: &Stage, role: usize, joining: &Joining, generation_id: i32) {
+    ask_sync_in(stage, role, SYNCS_BY_PROTOCOL, joining, generation_id, Vec::new());
+}
+
+fn ask_sync_in(
+    stage: &Stage,
+    role: usize,
+    versions: std::ops::RangeInclusive<i16>,
+    joining: &Joining,
+    generation_id: i32,
+    parts: Vec<(String, Vec<u8>)>,
+) {
     let joining = joining.clone();
-    stage.ask(role, ApiKey::SyncGroup, SYNCS, move |question| {
+    stage.ask(role, ApiKey::SyncGroup, versions, move |question| {
         let protocol_name = joining.protocols.first().map(|(name, _)| *name);
         let assignments =
             parts.iter().map(|(member_id, assignment)| SyncGroupRequestAssignment { member_id, assignment });

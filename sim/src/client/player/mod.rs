@@ -62,13 +62,14 @@ macro_rules! scenes {
     };
 }
 
+// Where the log keeper works early, nothing is old by its time: no checker knows what a wall clock that jumps makes old.
 scenes! {
     /// Two consumers agree on a protocol, and an admin deletes offsets of theirs.
     Assembly = assembly ["group.max.size=100"];
     /// Members are late, come again under another id, or do not come at all.
     Absentees = absentees ["group.max.size=100"];
     /// A topic is deleted while others read it, write to it, and commit offsets of it.
-    Departures = departures [];
+    Departures = departures ["max.incremental.fetch.session.cache.slots=1000", "offsets.commit.timeout.ms=5000", "log.initial.task.delay.ms=0", "log.retention.ms=-1", "log.retention.check.interval.ms=500"];
     /// Batches are compressed as their topic says.
     Codecs = codecs [];
     /// The cluster and its topics are asked about in every way.
@@ -82,13 +83,37 @@ scenes! {
     /// Fetch sessions are put out for others.
     Evictions = evictions ["max.incremental.fetch.session.cache.slots=2"];
     /// A topic is deleted, and one of its name outgrows it.
-    Successors = successors ["log.flush.offset.checkpoint.interval.ms=2000"];
+    Successors = successors ["log.initial.task.delay.ms=0", "log.retention.ms=-1", "log.flush.offset.checkpoint.interval.ms=2000"];
     /// Several segments go at once.
-    Bereaved = bereaved ["log.initial.task.delay.ms=0", "log.retention.check.interval.ms=500", "log.flush.offset.checkpoint.interval.ms=60000"];
+    Bereaved = bereaved ["log.initial.task.delay.ms=0", "log.retention.ms=-1", "log.retention.check.interval.ms=500", "log.flush.offset.checkpoint.interval.ms=60000"];
     /// All records of a topic are old.
-    Outlived = outlived ["log.initial.task.delay.ms=0", "log.retention.check.interval.ms=500"];
+    Outlived = outlived ["log.initial.task.delay.ms=0", "log.retention.ms=-1", "log.retention.check.interval.ms=500"];
     /// Two frames that do not come to their end hold all memory for requests, while others wait.
     Scarcity = scarcity ["queued.max.request.bytes=20000", "num.network.threads=3"];
+    /// Several partitions are fetched at once, or waited for.
+    Readings = readings [];
+    /// Offsets are looked up by time, and otherwise.
+    Lookups = lookups [];
+    /// Topics are made because somebody asks for them.
+    Defaults = defaults ["num.partitions=2"];
+    /// A topic is configured anew, again and again.
+    Settings = settings [];
+    /// Somebody asks for as much as is allowed, and for a little more.
+    Bounds = bounds [];
+    /// A settled group goes on when the power is back.
+    Regulars = regulars ["group.max.size=100"];
+    /// All members of their groups have left.
+    Vacancies = vacancies ["group.max.size=100", "offsets.retention.check.interval.ms=1000"];
+    /// A topic that has lost its beginning goes on in another epoch.
+    Remnants = remnants ["log.initial.task.delay.ms=0", "log.retention.ms=-1", "log.flush.offset.checkpoint.interval.ms=2000"];
+    /// The batches of a producer are numbered.
+    Sequences = sequences [];
+    /// One record of many is read.
+    Glances = glances [];
+    /// Each sync takes longer than anybody waits.
+    Stalls = stalls ["offsets.commit.timeout.ms=3000"];
+    /// Nothing of a topic may go.
+    Keepers = keepers ["log.initial.task.delay.ms=0", "log.retention.ms=-1", "log.retention.check.interval.ms=500"];
 }
 
 impl Scene {
@@ -103,16 +128,29 @@ impl Scene {
     /// How the broker goes down between the acts of a scene that has two.
     pub(crate) fn interval(self) -> Option<Crash> {
         match self {
-            Scene::Successors => Some(Crash::Process),
-            Scene::Bereaved => Some(Crash::Power),
+            Scene::Successors | Scene::Remnants | Scene::Stalls => Some(Crash::Process),
+            Scene::Bereaved | Scene::Regulars => Some(Crash::Power),
             _ => None,
         }
+    }
+
+    /// Whether no other groups may be there: where the coordinator looks early, one without members and offsets begins anew, and no checker knows its former generations.
+    pub(crate) fn wants_no_groups(self) -> bool {
+        self == Scene::Vacancies
+    }
+
+    /// Whether it has deleted topics when it ends.
+    pub(crate) fn leaves_deleted(self) -> bool {
+        self == Scene::Departures
     }
 
     fn begin_second(self, stage: Stage) -> Pin<Box<dyn Future<Output = Played>>> {
         match self {
             Scene::Successors => Box::pin(successors::play_on(stage)),
             Scene::Bereaved => Box::pin(bereaved::play_on(stage)),
+            Scene::Regulars => Box::pin(regulars::play_on(stage)),
+            Scene::Remnants => Box::pin(remnants::play_on(stage)),
+            Scene::Stalls => Box::pin(stalls::play_on(stage)),
             _ => Box::pin(std::future::ready(Ok(()))),
         }
     }
@@ -132,8 +170,8 @@ pub(crate) struct Player {
     client: u32,
     scene: Scene,
     act: Act,
-    /// Whether the act has come to its end, with everything as it has to be.
-    is_played: Rc<Cell<bool>>,
+    /// In which of its lives the broker was when the act before this, or this one, had come to its end, with everything as it has to be.
+    played: Rc<Cell<Option<u32>>>,
     /// There is none before the first step.
     play: Option<Pin<Box<dyn Future<Output = Played>>>>,
     prompter: Rc<RefCell<Prompter>>,
@@ -143,12 +181,12 @@ pub(crate) struct Player {
 }
 
 impl Player {
-    pub(crate) fn new(client: u32, scene: Scene, act: Act, is_played: Rc<Cell<bool>>) -> Player {
+    pub(crate) fn new(client: u32, scene: Scene, act: Act, played: Rc<Cell<Option<u32>>>) -> Player {
         Player {
             client,
             scene,
             act,
-            is_played,
+            played,
             play: None,
             prompter: Rc::default(),
             connections: BTreeMap::new(),
@@ -181,6 +219,8 @@ impl Player {
             let mut prompter = self.prompter.borrow_mut();
             (prompter.now, prompter.wall_ms) = (now.instant, now.wall.0);
             prompter.is_sound = context.is_machine_sound;
+            prompter.bytes_read = context.world.bytes_read();
+            prompter.has_started_at_once = self.played.get().is_some_and(|boot| context.boot == boot + 1);
             prompter.rests_until = prompter.rests_until.filter(|until| *until > now.instant);
         }
         let stage = Stage::new(Rc::clone(&self.prompter));
@@ -191,7 +231,7 @@ impl Player {
         match play.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
             Poll::Pending => false,
             Poll::Ready(Ok(())) => {
-                self.is_played.set(true);
+                self.played.set(Some(context.boot));
                 true
             }
             Poll::Ready(Err(Otherwise(found))) => {
@@ -203,10 +243,11 @@ impl Player {
 
     /// Does what the scene wants done, and says whether there was anything.
     fn act(&mut self, context: &mut ClientContext<'_>) -> bool {
-        let (asked, gone) = {
+        let (asked, gone, sync_ns) = {
             let mut prompter = self.prompter.borrow_mut();
-            (std::mem::take(&mut prompter.asked), std::mem::take(&mut prompter.gone))
+            (std::mem::take(&mut prompter.asked), std::mem::take(&mut prompter.gone), prompter.sync_ns.take())
         };
+        sync_ns.into_iter().for_each(|sync_ns| context.world.slow_syncs(sync_ns));
         let has_acted = !asked.is_empty();
         // Who leaves and asks again comes on another connection.
         self.connections.retain(|role, _| !gone.contains(role));
@@ -230,6 +271,7 @@ impl Client for Player {
             }
         }
         if self.is_done {
+            context.world.slow_syncs(0);
             self.play = None;
             self.connections.clear();
             return None;

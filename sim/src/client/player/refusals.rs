@@ -21,7 +21,7 @@ use klamm::protocol::messages::offset_delete::{OffsetDeleteRequest, OffsetDelete
 use klamm::protocol::messages::offset_fetch::{
     OffsetFetchRequest, OffsetFetchRequestGroup, OffsetFetchRequestTopics, OffsetFetchResponse,
 };
-use klamm::protocol::messages::produce::{PartitionProduceData, ProduceRequest, TopicProduceData};
+use klamm::protocol::messages::produce::{PartitionProduceData, ProduceRequest, ProduceResponse, TopicProduceData};
 use klamm::protocol::messages::sync_group::{SyncGroupRequest, SyncGroupResponse};
 use klamm::protocol::{ApiKey, RecordsField};
 use klamm::record::RecordBatchBuilder;
@@ -37,6 +37,8 @@ const COMPACTED: &str = "refusals-compacted";
 const OFFSETS: &str = "__consumer_offsets";
 const GROUP_ID: &str = "refusals";
 const ASKER: usize = 0;
+/// The versions of Produce that tell which records are at fault.
+const TELLS_RECORDS: std::ops::RangeInclusive<i16> = 8..=12;
 const TRANSACTION: i8 = 1;
 const SHARE: i8 = 2;
 /// A broker that replicates, and a debugger.
@@ -58,6 +60,7 @@ pub(super) async fn play(stage: Stage) -> Played {
     topics::produce(&stage, ASKER, NAME, b"first", 0).await?;
     no_transactions(&stage).await?;
     no_broker_topics(&stage).await?;
+    records_at_fault(&stage).await?;
     offsets_by_special_times(&stage).await?;
     no_followers(&stage).await?;
     nameless_groups(&stage).await?;
@@ -105,13 +108,40 @@ async fn produced(
     transactional_id: Option<&'static str>,
     bytes: Option<Vec<u8>>,
 ) -> Played<ErrorCode> {
-    let answer = stage.call(ASKER, ApiKey::Produce, BY_NAME, move |question| {
+    ask_produce(stage, BY_NAME, name, transactional_id, bytes);
+    Ok(topics::produced(&stage.hear(ASKER).await)?.0)
+}
+
+fn ask_produce(
+    stage: &Stage,
+    versions: std::ops::RangeInclusive<i16>,
+    name: &'static str,
+    transactional_id: Option<&'static str>,
+    bytes: Option<Vec<u8>>,
+) {
+    stage.ask(ASKER, ApiKey::Produce, versions, move |question| {
         let records = bytes.as_deref().map_or(RecordsField::Null, RecordsField::Bytes);
         let partition_data = vec![PartitionProduceData { index: 0, records }];
         let topic_data = vec![TopicProduceData { name, partition_data, ..Default::default() }];
         question.put(&ProduceRequest { transactional_id, acks: -1, timeout_ms: TIMEOUT_MS, topic_data });
     });
-    Ok(topics::produced(&answer.await)?.0)
+}
+
+/// Of a batch that is refused for some of its records it is told which they are.
+async fn records_at_fault(stage: &Stage) -> Played {
+    let mut builder = RecordBatchBuilder::new();
+    for key in [Some(&b"key"[..]), None, Some(b"key"), None] {
+        builder.append(stage.wall_ms(), key, Some(b"value")).map_err(|error| Otherwise(error.to_string()))?;
+    }
+    let bytes = builder.build().map_err(|error| Otherwise(error.to_string()))?;
+    ask_produce(stage, TELLS_RECORDS, COMPACTED, None, Some(bytes));
+    let answer = stage.hear(ASKER).await;
+    let response = answer.read::<ProduceResponse<'_>>()?;
+    let told = response.responses.first().and_then(|topic| topic.partition_responses.first());
+    let told = told.ok_or_else(|| Otherwise("a produce is answered without its partition".to_string()))?;
+    let errors = told.record_errors.iter().map(|error| (error.batch_index, error.batch_index_error_message.is_some()));
+    let found = (ErrorCode::from_code(told.error_code), errors.collect(), told.error_message.is_some());
+    same("records without keys", found, (ErrorCode::InvalidRecord, vec![(1, true), (3, true)], true))
 }
 
 /// Nobody writes to the broker's own topics, or deletes what is in them; and a produce has records.

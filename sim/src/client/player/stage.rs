@@ -93,6 +93,12 @@ pub(super) struct Prompter {
     pub(super) wall_ms: i64,
     /// Nothing of the disk or the machine has gone wrong in the whole run.
     pub(super) is_sound: bool,
+    /// The start before this act was the first that was tried.
+    pub(super) has_started_at_once: bool,
+    /// What the broker has read from the disk.
+    pub(super) bytes_read: u64,
+    /// How much longer each sync is to take from now on.
+    pub(super) sync_ns: Option<u64>,
     /// Nothing goes on before.
     pub(super) rests_until: Option<Instant>,
     pub(super) asked: VecDeque<Asked>,
@@ -120,6 +126,21 @@ impl Stage {
     /// Whether the broker has all that was ever on its disk.
     pub(super) fn is_sound(&self) -> bool {
         self.0.borrow().is_sound
+    }
+
+    /// Whether the start before this act came to its end at the first try.
+    pub(super) fn has_started_at_once(&self) -> bool {
+        self.0.borrow().has_started_at_once
+    }
+
+    /// How many bytes the broker has read from the disk so far.
+    pub(super) fn bytes_read(&self) -> u64 {
+        self.0.borrow().bytes_read
+    }
+
+    /// From now on each sync takes so much longer than usual.
+    pub(super) fn slow_syncs(&self, milliseconds: u64) {
+        self.0.borrow_mut().sync_ns = Some(milliseconds * NANOS_PER_MS);
     }
 
     /// A role asks, in a version that will do, on a connection of its own.

@@ -8,6 +8,9 @@ use klamm::protocol::messages::delete_records::{
     DeleteRecordsPartition, DeleteRecordsRequest, DeleteRecordsResponse, DeleteRecordsTopic,
 };
 use klamm::protocol::messages::delete_topics::{DeleteTopicState, DeleteTopicsRequest, DeleteTopicsResponse};
+use klamm::protocol::messages::describe_configs::{
+    DescribeConfigsRequest, DescribeConfigsResource, DescribeConfigsResponse,
+};
 use klamm::protocol::messages::list_offsets::{
     ListOffsetsPartition, ListOffsetsRequest, ListOffsetsResponse, ListOffsetsTopic,
 };
@@ -15,7 +18,7 @@ use klamm::protocol::messages::metadata::{MetadataRequest, MetadataRequestTopic,
 use klamm::protocol::messages::produce::{PartitionProduceData, ProduceRequest, ProduceResponse, TopicProduceData};
 use klamm::protocol::{ApiKey, RecordsField};
 use klamm::record::RecordBatchBuilder;
-use klamm::types::TopicId;
+use klamm::types::{ProducerEpoch, ProducerId, TopicId};
 
 use super::stage::{Answer, Otherwise, Played, Stage, same, told};
 use crate::client::versions::ANY;
@@ -30,37 +33,47 @@ pub(super) const BY_NAME: std::ops::RangeInclusive<i16> = 0..=12;
 /// The timestamps that stand for the first offset and the one behind the last.
 pub(super) const EARLIEST: i64 = -2;
 pub(super) const LATEST: i64 = -1;
+/// The kind of resource that a topic is.
+pub(super) const RESOURCE: i8 = 2;
+/// Where the value of a configuration comes from: the topic itself, or nobody has set it.
+pub(super) const OWN: i8 = 1;
+pub(super) const DEFAULT: i8 = 5;
 /// What has no log yet is tried again every second.
 const LOOKS_MAX: u32 = 50;
 const LOOK_MS: u64 = 200;
 
 /// Makes a topic, and waits until all its partitions are led.
 pub(super) async fn create(stage: &Stage, name: &'static str, num_partitions: i32) -> Played<TopicId> {
-    create_with(stage, name, num_partitions, None).await
+    create_with(stage, name, num_partitions, []).await
 }
 
-/// The same with a configuration: a key and its value.
+/// The same with configurations: keys and their values.
 pub(super) async fn create_with(
     stage: &Stage,
     name: &'static str,
     num_partitions: i32,
-    config: Option<(&'static str, &'static str)>,
+    configs: impl IntoIterator<Item = (&'static str, &'static str)>,
 ) -> Played<TopicId> {
+    let configs = configs.into_iter().map(|(name, value)| CreatableTopicConfig { name, value: Some(value) });
+    let configs: Vec<CreatableTopicConfig<'static>> = configs.collect();
     let answer = stage.call(STAGE_HAND, ApiKey::CreateTopics, ANY, move |question| {
-        let configs = config.map(|(name, value)| CreatableTopicConfig { name, value: Some(value) });
-        let configs = configs.into_iter().collect();
         let topic = CreatableTopic { name, num_partitions, replication_factor: 1, configs, ..Default::default() };
         question.put(&CreateTopicsRequest { topics: vec![topic], timeout_ms: TIMEOUT_MS, ..Default::default() });
     });
     drop(answer.await);
+    appeared(stage, name, num_partitions).await
+}
+
+/// Waits until a topic is there and all its partitions are led.
+pub(super) async fn appeared(stage: &Stage, name: &'static str, partitions: i32) -> Played<TopicId> {
     for _ in 0..LOOKS_MAX {
-        if let Some(topic_id) = look(stage, name, num_partitions).await? {
+        if let Some(topic_id) = look(stage, name, partitions).await? {
             stage.leave(STAGE_HAND);
             return Ok(topic_id);
         }
         stage.rest(LOOK_MS).await;
     }
-    Err(Otherwise(format!("topic {name} is not there")))
+    Err(Otherwise(format!("topic {name} is not there, or has not {partitions} partitions")))
 }
 
 /// The id of a topic whose partitions are all led.
@@ -100,7 +113,14 @@ pub(super) fn ask_produce(stage: &Stage, role: usize, name: &'static str, acks: 
 }
 
 /// The same with this timestamp.
-fn ask_produce_at(stage: &Stage, role: usize, name: &'static str, acks: i16, value: Vec<u8>, timestamp: i64) {
+pub(super) fn ask_produce_at(
+    stage: &Stage,
+    role: usize,
+    name: &'static str,
+    acks: i16,
+    value: Vec<u8>,
+    timestamp: i64,
+) {
     stage.ask(role, ApiKey::Produce, BY_NAME, move |question| {
         let mut builder = RecordBatchBuilder::new();
         builder.append(timestamp, None, Some(&value)).expect("a batch of the scene can be built");
@@ -109,6 +129,25 @@ fn ask_produce_at(stage: &Stage, role: usize, name: &'static str, acks: i16, val
         let topic_data = vec![TopicProduceData { name, partition_data, ..Default::default() }];
         let request = ProduceRequest { acks, timeout_ms: TIMEOUT_MS, topic_data, ..Default::default() };
         if acks == 0 { question.put_unanswered(&request) } else { question.put(&request) }
+    });
+}
+
+/// Asks for a batch of one record of a producer, with its epoch and sequence, to be appended to the first partition.
+pub(super) fn ask_produce_of(
+    stage: &Stage,
+    role: usize,
+    name: &'static str,
+    (producer_id, epoch, sequence): (i64, i16, i32),
+    timestamp: i64,
+) {
+    stage.ask(role, ApiKey::Produce, BY_NAME, move |question| {
+        let builder = RecordBatchBuilder::new();
+        let mut builder = builder.producer(ProducerId(producer_id), ProducerEpoch(epoch), sequence);
+        builder.append(timestamp, None, Some(b"of a producer")).expect("a batch of the scene can be built");
+        let bytes = builder.build().expect("a batch of the scene can be built");
+        let partition_data = vec![PartitionProduceData { index: 0, records: RecordsField::Bytes(&bytes) }];
+        let topic_data = vec![TopicProduceData { name, partition_data, ..Default::default() }];
+        question.put(&ProduceRequest { acks: -1, timeout_ms: TIMEOUT_MS, topic_data, ..Default::default() });
     });
 }
 
@@ -163,4 +202,23 @@ pub(super) async fn offset_at(
     let found = response.topics.first().and_then(|topic| topic.partitions.first());
     let found = found.map(|found| (ErrorCode::from_code(found.error_code), found.offset));
     found.ok_or_else(|| Otherwise("a look-up is answered without its partition".to_string()))
+}
+
+/// The value of a configuration of a topic, and where it comes from.
+pub(super) async fn config(
+    stage: &Stage,
+    role: usize,
+    resource_name: &'static str,
+    key: &'static str,
+) -> Played<(String, i8)> {
+    let answer = stage.call(role, ApiKey::DescribeConfigs, ANY, move |question| {
+        let configuration_keys = Some(vec![key]);
+        let resource = DescribeConfigsResource { resource_type: RESOURCE, resource_name, configuration_keys };
+        question.put(&DescribeConfigsRequest { resources: vec![resource], ..Default::default() });
+    });
+    let answer = answer.await;
+    let response = answer.read::<DescribeConfigsResponse<'_>>()?;
+    let told = response.results.first().and_then(|result| result.configs.first());
+    let told = told.map(|config| (config.value.unwrap_or_default().to_owned(), config.config_source));
+    told.ok_or_else(|| Otherwise(format!("nothing is told of {key} of {resource_name}")))
 }
