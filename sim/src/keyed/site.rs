@@ -222,7 +222,7 @@ sites! {
     /// An append tears and reports an input/output error.
     AppendFails = 400, GRAVE;
     /// An append finds no space.
-    AppendFull = 401, RARE;
+    AppendFull = 401, GRAVE;
     /// A read reports an input/output error.
     ReadFails = 402, GRAVE;
     /// A sync fails, and the pages stay dirty.
