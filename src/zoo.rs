@@ -214,8 +214,6 @@ bugs! {
         RemovedDirectoryRemade = "creation makes a removed directory anew";
         /// Of a directory that could not be read for a moment nobody remembers that the metadata may lie there.
         UnreadableForgotten = "unreadable directory is forgotten";
-        /// That the folder of the metadata log is there says that its name is on the disk.
-        MetadataLogUnnamed = "name of the metadata log is believed";
         /// The empty folder that a refused creation has left counts as a second log of its partition.
         LeftOverFolderIsTwin = "left-over folder counts as a log";
         /// The empty folder that a refused creation has left is served while its partition lies in a directory that is missing.

@@ -62,7 +62,7 @@ pub fn check_metadata_log(
     if let Some(folder) = found.metadata_log {
         // The start that has made it may have come to no end before its name was on the disk, and a power cut would take it after another directory has said
         // that it belongs to a cluster.
-        let is_begun = !found.known.is_empty() || zoo::is(Bug::MetadataLogUnnamed);
+        let is_begun = !found.known.is_empty();
         return if is_begun { Ok(()) } else { Ok(sync_names(disk, &folder)?) };
     }
     let Some((path, cluster_id)) = found.known.first() else {
