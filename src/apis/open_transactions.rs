@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use bytes::Bytes;
 
 use super::partition::Partition;
-use crate::log::{AppendOrigin, Durability, OpenTransaction};
+use crate::log::{AppendError, AppendOrigin, Durability, OpenTransaction};
 use crate::record::end_transaction_batch;
 use crate::types::Now;
 use crate::zoo::{self, Bug};
@@ -24,20 +24,33 @@ impl OpenTransactions {
         if zoo::is(Bug::OpenTransactionStays) {
             return;
         }
-        let is_left = |partition: &&Arc<Partition>| {
-            let log = &partition.log;
-            !is_aborted(now, partition) && !log.is_offline() && !log.is_deleted()
-        };
-        let left: Vec<Arc<Partition>> = partitions.iter().filter(is_left).cloned().collect();
-        self.left().extend(left);
+        for partition in partitions {
+            if let (_, Some(error)) = abort_in(now, partition) {
+                let name = partition.log.topic_partition();
+                tracing::error!(partition = %name, %error, "a transaction that was left open cannot be aborted: its readers wait until it can");
+                self.keep(partition);
+            }
+        }
     }
 
-    /// Tries those again that could not be aborted. Returns the partitions in which there is more to read now.
+    /// Tries those again that could not be aborted. Returns the partitions in which there may be more to read now.
     pub(crate) fn abort_left(&self, now: Now) -> Vec<Arc<Partition>> {
         let mut partitions = std::mem::take(&mut *self.left());
-        self.abort(now, &partitions);
-        partitions.retain(|partition| partition.log.open_transactions().is_empty());
+        partitions.retain(|partition| {
+            let (aborted, error) = abort_in(now, partition);
+            if error.is_some() {
+                self.keep(partition);
+            }
+            aborted > 0
+        });
         partitions
+    }
+
+    /// What is offline is ended by the next start, and what is deleted has no readers.
+    fn keep(&self, partition: &Arc<Partition>) {
+        if !partition.log.is_offline() && !partition.log.is_deleted() {
+            self.left().push(Arc::clone(partition));
+        }
     }
 
     fn left(&self) -> MutexGuard<'_, Vec<Arc<Partition>>> {
@@ -45,20 +58,17 @@ impl OpenTransactions {
     }
 }
 
-/// Aborts what is open in a partition, and says whether all of it is.
-fn is_aborted(now: Now, partition: &Partition) -> bool {
+/// Aborts what is open in a partition. Says how many transactions that were, and why another one could not be.
+fn abort_in(now: Now, partition: &Partition) -> (usize, Option<AppendError>) {
     let log = &partition.log;
-    let mut is_aborted = true;
+    let mut aborted = 0;
     for OpenTransaction { producer_id, epoch, coordinator_epoch } in log.open_transactions() {
         let marker = end_transaction_batch(producer_id, epoch, false, coordinator_epoch, now.wall.0);
-        let (partition, origin) = (log.topic_partition(), AppendOrigin::Coordinator);
-        match log.append(now, Bytes::from(marker), origin, Durability::Written) {
-            Ok(_) => tracing::warn!(%partition, %producer_id, "a transaction that was left open is aborted"),
-            Err(error) => {
-                tracing::error!(%partition, %producer_id, %error, "a transaction that was left open cannot be aborted: its readers wait until it can");
-                is_aborted = false;
-            }
+        if let Err(error) = log.append(now, Bytes::from(marker), AppendOrigin::Coordinator, Durability::Written) {
+            return (aborted, Some(error));
         }
+        tracing::warn!(partition = %log.topic_partition(), %producer_id, "a transaction that was left open is aborted");
+        aborted += 1;
     }
-    is_aborted
+    (aborted, None)
 }

@@ -154,9 +154,10 @@ impl<S: Selector> Broker<S> {
             flusher: Arc::clone(&environment.wakers.flusher),
             expiry: Arc::clone(&environment.wakers.expiry),
         };
+        let hosts = OverrideHosts::look_up(&fixed, |host| environment.network.resolve(host))?;
         let disk = Arc::clone(&environment.disk);
         let apis = Arc::new(KafkaApis::start(fixed, now, disk, environment.seed, api_wakers)?);
-        Broker::around(Arc::clone(&apis), environment).inspect_err(|_| {
+        Broker::around(Arc::clone(&apis), hosts, environment).inspect_err(|_| {
             // Nobody was served: the next start, with the port free or the name mended, need not check every log.
             if let Err(error) = apis.shut_down() {
                 tracing::error!(%error, "the logs could not be closed in order; they are checked at the next start");
@@ -167,6 +168,7 @@ impl<S: Selector> Broker<S> {
     /// Binds the listeners and makes the roles.
     fn around<N: Network<Selector = S>>(
         apis: Arc<KafkaApis>,
+        hosts: OverrideHosts,
         environment: BrokerEnvironment<'_, N>,
     ) -> Result<Broker<S>, StartError> {
         let BrokerEnvironment { network, clock, wakers, quantum, backlog_tolerated, .. } = environment;
@@ -182,7 +184,6 @@ impl<S: Selector> Broker<S> {
             wakers.handlers.clone(),
             backlog_tolerated,
         ));
-        let hosts = OverrideHosts::look_up(&settings.network, network)?;
         let limits = connection_limits(&settings.network, &hosts);
         let quotas = Arc::new(ConnectionQuotas::new(limits, acceptor_wakers.clone()));
         let pool_bytes = settings.network.queued_request_bytes_max.and_then(|bytes| i64::try_from(bytes).ok());

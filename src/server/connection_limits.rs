@@ -8,21 +8,25 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::start_error::StartError;
-use crate::config::{NetworkSettings, Settings};
-use crate::env::{Network, Wake};
+use crate::config::{DynamicConfig, Layers, NetworkSettings, Settings, StaticConfig};
+use crate::env::Wake;
 use crate::network::{ConnectionLimits, ConnectionQuotas, ListenerLimits};
 
-/// The addresses of the hosts that `max.connections.per.ip.overrides` names at the start. Names are looked up then and never again, since a look-up
-/// may take seconds; what is set at run time are addresses (`config::validate` sees to it).
+/// The addresses of the hosts that `max.connections.per.ip.overrides` names in the properties, be they in force or hidden by what was set at run time, which
+/// are addresses (`config::validate` sees to it). Names are looked up before the start and never again, since a look-up may take seconds.
 #[derive(Default)]
 pub(super) struct OverrideHosts(BTreeMap<String, Vec<IpAddr>>);
 
 impl OverrideHosts {
     /// Looks all of them up. A host without an address is an error: its bound would hold for nobody.
-    pub(super) fn look_up(settings: &NetworkSettings, network: &impl Network) -> Result<OverrideHosts, StartError> {
+    pub(super) fn look_up(
+        fixed: &StaticConfig,
+        resolve: impl Fn(&str) -> Vec<IpAddr>,
+    ) -> Result<OverrideHosts, StartError> {
+        let settings = Settings::resolve(Layers { fixed, dynamic: &DynamicConfig::default() });
         let mut known = BTreeMap::new();
-        for (host, _) in &settings.connections_per_ip_overrides {
-            let addresses = network.resolve(host);
+        for (host, _) in &settings.network.connections_per_ip_overrides {
+            let addresses = resolve(host);
             if addresses.is_empty() {
                 return Err(StartError::UnknownHost { key: "max.connections.per.ip.overrides", host: host.clone() });
             }
@@ -34,7 +38,8 @@ impl OverrideHosts {
     fn overrides(&self, settings: &NetworkSettings) -> BTreeMap<IpAddr, u32> {
         let overrides = settings.connections_per_ip_overrides.iter().flat_map(|(host, max)| {
             let addresses = self.0.get(host).cloned().unwrap_or_else(|| host.parse().into_iter().collect());
-            addresses.into_iter().map(|address| (address, count(*max)))
+            // As a connection's own address is written.
+            addresses.into_iter().map(|address| (address.to_canonical(), count(*max)))
         });
         overrides.collect()
     }
@@ -119,7 +124,7 @@ fn count(number: usize) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{DynamicConfig, Layers, StaticConfig};
+    use crate::config::Sources;
     use crate::env::Wake;
     use crate::types::Now;
 
@@ -150,6 +155,22 @@ mod tests {
         let held = (0..arrivals).filter(|_| quotas.record_arrival(0, Now::default()).is_some()).count();
         let name = |admission: String| admission.split('(').next().unwrap_or_default().to_owned();
         (held, (0..arrivals).map(|_| name(format!("{:?}", quotas.admit(0, here)))).collect())
+    }
+
+    #[test]
+    fn a_name_of_the_properties_has_its_limit_also_after_a_value_of_run_time_has_hidden_it() {
+        const KEY: &str = "max.connections.per.ip.overrides";
+        let properties = Sources::new().with_overrides([format!("{KEY}=some.host:5").as_str()]);
+        let fixed = StaticConfig::from_sources(&properties).unwrap();
+        let hosts = OverrideHosts::look_up(&fixed, |_| vec![IpAddr::from([10, 0, 0, 7])]).unwrap();
+        let overrides = |set: &[&str]| {
+            let cluster = set.iter().map(|value| (KEY.to_owned(), (*value).to_owned())).collect();
+            let dynamic = DynamicConfig { cluster, ..DynamicConfig::default() };
+            hosts.overrides(&Settings::resolve(Layers { fixed: &fixed, dynamic: &dynamic }).network)
+        };
+        assert_eq!(overrides(&["::ffff:10.0.0.1:2"]), BTreeMap::from([(IpAddr::from([10, 0, 0, 1]), 2)]));
+        assert_eq!(overrides(&[]), BTreeMap::from([(IpAddr::from([10, 0, 0, 7]), 5)]));
+        assert!(matches!(OverrideHosts::look_up(&fixed, |_| Vec::new()), Err(StartError::UnknownHost { .. })));
     }
 
     #[test]

@@ -54,7 +54,7 @@ impl RetainedRecords {
         }
         let bytes: u64 = found.values().map(|(_, bytes)| bytes).sum();
         match self.retention {
-            Retention::Bytes(least) if start > 0 && bytes < least && self.is_all_known(found) => {
+            Retention::Bytes(least) if start > 0 && bytes + self.unreadable_bytes(found) < least => {
                 Some(Wrong::TooLittle { start, bytes })
             }
             Retention::Young => {
@@ -91,11 +91,13 @@ impl RetainedRecords {
         (bytes > most).then_some(Wrong::TooMuch { bytes, most })
     }
 
-    /// Whether nothing can lie behind what was read: what was sent and not answered may wait there for its sync, and counts for its size.
-    fn is_all_known(&self, found: &Found) -> bool {
+    /// How much may lie behind what was read: what was sent and not answered may wait there for its sync, and counts for the size of the log.
+    fn unreadable_bytes(&self, found: &Found) -> u64 {
         let acknowledged = self.acknowledged.values().copied();
         let known: BTreeSet<Value> = acknowledged.chain(found.values().filter_map(|(value, _)| *value)).collect();
-        self.sent.keys().all(|value| known.contains(value))
+        let unknown = self.sent.keys().filter(|value| !known.contains(value)).count();
+        let largest = found.values().map(|(_, bytes)| *bytes).max().unwrap_or(self.segment_bytes);
+        largest * u64::try_from(unknown).unwrap_or(u64::MAX)
     }
 
     fn is_own(&self, offset: i64, value: Option<Value>) -> bool {
@@ -162,6 +164,7 @@ mod tests {
         let mut records = records(Retention::Bytes(400), &[true; 9]);
         records.sent(value(9), true);
         assert_eq!(records.verdict(6, &found(6..9)), None);
+        assert_eq!(records.verdict(7, &found(7..9)), Some(Wrong::TooLittle { start: 7, bytes: 200 }));
     }
 
     #[test]
